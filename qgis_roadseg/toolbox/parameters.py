@@ -84,8 +84,6 @@ _SINK_TYPES = {
     "sample": _LINE,
     "reached": _POINT,
     "suggestions": _POLYGON,
-    "places": _LINE,
-    "hectares": _POLYGON,
     "drawn": _LINE,
     "no_road": _POLYGON,
     "aoi": _POLYGON,

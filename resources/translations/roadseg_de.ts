@@ -1304,46 +1304,6 @@
         <translation>Orte mit unveränderter Route</translation>
     </message>
     <message>
-        <source>Find places to review</source>
-        <translation>Zu prüfende Stellen finden</translation>
-    </message>
-    <message>
-        <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
-        <translation>Prüfung,zweifelhaft,fehlend,falsch,Kontrolle,Qualität,Priorität,Warteschlange,korrigieren,Gitter,Linie,Straße</translation>
-    </message>
-    <message>
-        <source>Longest stretch (m)</source>
-        <translation>Längster Abschnitt (m)</translation>
-    </message>
-    <message>
-        <source>Probability of missing roads</source>
-        <translation>Wahrscheinlichkeit fehlender Straßen</translation>
-    </message>
-    <message>
-        <source>Places to review</source>
-        <translation>Zu prüfende Stellen</translation>
-    </message>
-    <message>
-        <source>Expected error</source>
-        <translation>Erwarteter Fehler</translation>
-    </message>
-    <message>
-        <source>Doubtful places</source>
-        <translation>Zweifelhafte Stellen</translation>
-    </message>
-    <message>
-        <source>Roads that may be missing</source>
-        <translation>Möglicherweise fehlende Straßen</translation>
-    </message>
-    <message>
-        <source>Expected length of false roads (m)</source>
-        <translation>Erwartete Länge falscher Straßen (m)</translation>
-    </message>
-    <message>
-        <source>Expected length of missing roads among the candidates (m)</source>
-        <translation>Erwartete Länge fehlender Straßen unter den Kandidaten (m)</translation>
-    </message>
-    <message>
         <source>Apply a review</source>
         <translation>Prüfung anwenden</translation>
     </message>
@@ -1352,12 +1312,12 @@
         <translation>Prüfung,annehmen,ablehnen,korrigieren,zusammenführen,Status,Label,lernen,Training,Linie,Straße</translation>
     </message>
     <message>
-        <source>Reviewed places</source>
-        <translation>Geprüfte Stellen</translation>
+        <source>Review</source>
+        <translation>Prüfung</translation>
     </message>
     <message>
-        <source>Places reviewed by another person</source>
-        <translation>Von einer anderen Person geprüfte Stellen</translation>
+        <source>Other review</source>
+        <translation>Andere Prüfung</translation>
     </message>
     <message>
         <source>Roads extracted anew</source>
@@ -1368,20 +1328,20 @@
         <translation>Geprüfte Straßen</translation>
     </message>
     <message>
-        <source>Accepted places</source>
-        <translation>Angenommene Stellen</translation>
+        <source>Accepted stretches</source>
+        <translation>Angenommene Abschnitte</translation>
     </message>
     <message>
-        <source>Rejected places</source>
-        <translation>Abgelehnte Stellen</translation>
+        <source>Rejected stretches</source>
+        <translation>Abgelehnte Abschnitte</translation>
     </message>
     <message>
-        <source>Places with contradicting answers</source>
-        <translation>Stellen mit widersprüchlichen Antworten</translation>
+        <source>Stretches with contradicting answers</source>
+        <translation>Abschnitte mit widersprüchlichen Antworten</translation>
     </message>
     <message>
-        <source>Judged places on no line</source>
-        <translation>Beurteilte Stellen ohne Linie</translation>
+        <source>Judged stretches on no line</source>
+        <translation>Beurteilte Abschnitte auf keiner Linie</translation>
     </message>
     <message>
         <source>Length of lines that nobody judged (m)</source>
@@ -1418,6 +1378,10 @@
     <message>
         <source>Displaced roads</source>
         <translation>Versetzte Straßen</translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Längster Abschnitt (m)</translation>
     </message>
     <message>
         <source>Challenge</source>
@@ -1900,10 +1864,6 @@
         <translation>Straßen nachzeichnen</translation>
     </message>
     <message>
-        <source>Review</source>
-        <translation>Prüfung</translation>
-    </message>
-    <message>
         <source>Try it on a generated scene</source>
         <translation>An einer erzeugten Szene ausprobieren</translation>
     </message>
@@ -1932,14 +1892,6 @@
         <translation>Der Layer hat keine Linien einer Art, die geprüft wird. Daher gibt es nichts zu prüfen.</translation>
     </message>
     <message>
-        <source>Redraw</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Network to draw the road in:</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
         <source>Some lines were deleted in the meantime. They are left out.</source>
         <translation>Einige Linien wurden inzwischen gelöscht. Sie werden ausgelassen.</translation>
     </message>
@@ -1956,40 +1908,72 @@
         <translation>&lt;b&gt;Verschobene Straße&lt;/b&gt;, {length}. Nehmen Sie das an, wenn das Bild die Straße neben der Linie zeigt.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
-        <translation>&lt;b&gt;Zweifelhafte Straße&lt;/b&gt;, {length}. Annehmen, wenn das Bild entlang der ganzen Linie eine Straße zeigt.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Fehlende Straße&lt;/b&gt;, {length}. Annehmen, wenn das Bild hier eine Straße zeigt.</translation>
+        <source>&lt;b&gt;Road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Straße&lt;/b&gt;, {length}. Annehmen, wenn das Bild hier eine Straße zeigt.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if most of it lies on a road.</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;Straße der Stichprobe&lt;/b&gt;, {length}. Annehmen, wenn der größte Teil auf einer Straße liegt.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
         <translation>&lt;b&gt;Transekt&lt;/b&gt;, {length}. Wie viele Straßen kreuzen ihn, die dem Netz fehlen?</translation>
     </message>
     <message>
-        <source>The layer {layer} was removed. The review has ended.</source>
-        <translation>Der Layer {layer} wurde entfernt. Die Prüfung ist beendet.</translation>
-    </message>
-    <message>
         <source>The layer is being edited. Save or discard its edits to continue the review.</source>
         <translation>Der Layer wird gerade bearbeitet. Speichern oder verwerfen Sie seine Änderungen, um die Prüfung fortzusetzen.</translation>
     </message>
     <message>
-        <source>The project has no line layer in which the road could be drawn.</source>
-        <translation type="unfinished"></translation>
+        <source>The layer {layer} was removed. The review has ended.</source>
+        <translation>Der Layer {layer} wurde entfernt. Die Prüfung ist beendet.</translation>
     </message>
     <message>
-        <source>Add the network to which the places belong.</source>
-        <translation type="unfinished"></translation>
+        <source>The line was reviewed elsewhere in the meantime. Its answer stays.</source>
+        <translation>Die Linie wurde inzwischen anderswo geprüft. Die Antwort bleibt.</translation>
     </message>
     <message>
-        <source>Trace the road. Double-click ends it, and Escape goes on without it.</source>
-        <translation type="unfinished"></translation>
+        <source>The review is complete. Apply a review writes the network without what was rejected.</source>
+        <translation>Die Prüfung ist abgeschlossen. „Prüfung anwenden“ schreibt das Netz ohne das Abgelehnte.</translation>
+    </message>
+    <message>
+        <source>Roads are hardly seen at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
+        <translation>Bei diesem Maßstab sind Straßen kaum zu erkennen. Zoomen Sie bis mindestens 1:{scale} hinein, um einen Ausschnitt anzunehmen.</translation>
+    </message>
+    <message>
+        <source>There is no line under the brush.</source>
+        <translation>Unter dem Pinsel ist keine Linie.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;{count}&lt;/b&gt; lines in this view have no verdict. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <translation>&lt;b&gt;{count}&lt;/b&gt; Linien in diesem Ausschnitt sind unbeurteilt. Klicken Sie auf eine falsche Linie, oder malen Sie ihren falschen Teil nach. „Neu zeichnen“ verfolgt eine fehlende Straße. Dann annehmen: Der Rest des Ausschnitts stimmt.</translation>
+    </message>
+    <message>
+        <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>
+        <translation>Speichern Sie ihn als GeoPackage (im Menü „Permanent machen“ oder „Export“), und prüfen Sie diesen Layer.</translation>
+    </message>
+    <message>
+        <source>Rename the file.</source>
+        <translation>Benennen Sie die Datei um.</translation>
+    </message>
+    <message>
+        <source>Copy the network to a folder in which you may write.</source>
+        <translation>Kopieren Sie das Netz in einen Ordner, in den Sie schreiben dürfen.</translation>
+    </message>
+    <message>
+        <source>Review of {layer}</source>
+        <translation>Prüfung von {layer}</translation>
+    </message>
+    <message>
+        <source>The review cannot be written to {path} ({reason}).</source>
+        <translation>Die Prüfung kann nicht nach {path} geschrieben werden ({reason}).</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is in no file beside which its review could be written.</source>
+        <translation>Der Layer {layer} liegt in keiner Datei, neben die seine Prüfung geschrieben werden könnte.</translation>
+    </message>
+    <message>
+        <source>{path} is not the review of a network.</source>
+        <translation>{path} ist nicht die Prüfung eines Netzes.</translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
@@ -2020,12 +2004,16 @@
         <translation>Zur Linie zoomen</translation>
     </message>
     <message>
+        <source>Redraw</source>
+        <translation>Neu zeichnen</translation>
+    </message>
+    <message>
         <source>Learn from the review…</source>
         <translation>Aus der Prüfung lernen…</translation>
     </message>
     <message>
-        <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
-        <translation>Wählen Sie im Layerbedienfeld das Ergebnis von Zu prüfende Stellen finden oder Straßennetze vergleichen.</translation>
+        <source>Select a road network, or the result of Compare road networks or Draw an accuracy sample.</source>
+        <translation>Wählen Sie ein Straßennetz oder das Ergebnis von „Straßennetze vergleichen“ oder „Genauigkeitsstichprobe ziehen“.</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
@@ -2044,10 +2032,6 @@
         <translation>Benennen Sie das Feld um, damit die Prüfung ein eigenes Feld bekommt.</translation>
     </message>
     <message>
-        <source>The review cannot be written to the layer {layer} ({reason}).</source>
-        <translation>Die Prüfung kann nicht in den Layer {layer} geschrieben werden ({reason}).</translation>
-    </message>
-    <message>
         <source>Close other programs that use its file, and make room on the disk.</source>
         <translation>Schließen Sie andere Programme, die seine Datei benutzen, und schaffen Sie Platz auf dem Datenträger.</translation>
     </message>
@@ -2060,24 +2044,28 @@
         <translation>Das Feld „{field}“ des Layers {layer} ist kein Textfeld.</translation>
     </message>
     <message>
+        <source>The review cannot be written to the layer {layer} ({reason}).</source>
+        <translation>Die Prüfung kann nicht in den Layer {layer} geschrieben werden ({reason}).</translation>
+    </message>
+    <message>
         <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
-        <translation type="unfinished"></translation>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value} (95-%-Intervall {low} bis {high})</translation>
     </message>
     <message>
         <source>About {more} more places would give ±{margin} points; {left} are left.</source>
-        <translation type="unfinished"></translation>
+        <translation>Etwa {more} weitere Stellen ergäben ±{margin} Punkte; {left} sind übrig.</translation>
     </message>
     <message>
         <source>Places to judge before the first estimate: {count}</source>
-        <translation type="unfinished"></translation>
+        <translation>Bis zur ersten Schätzung zu beurteilende Stellen: {count}</translation>
     </message>
     <message>
         <source>Both are known to ±{margin} points. &lt;b&gt;Enough: you can stop.&lt;/b&gt;</source>
-        <translation type="unfinished"></translation>
+        <translation>Beide sind auf ±{margin} Punkte bekannt. &lt;b&gt;Genug: Sie können aufhören.&lt;/b&gt;</translation>
     </message>
     <message>
         <source>The layer says nothing of the accuracy. {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Layer sagt nichts über die Genauigkeit. {reason}</translation>
     </message>
     <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>
@@ -2145,7 +2133,7 @@
     </message>
     <message>
         <source>The layer {layer} cannot be saved ({reason}).</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Layer {layer} kann nicht gespeichert werden ({reason}).</translation>
     </message>
     <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>

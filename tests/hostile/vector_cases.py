@@ -29,7 +29,7 @@ ROLES = {
     ("evaluate", "roads"): LINES, ("finetune", "roads"): LINES, ("cleannetwork", "lines"): LINES,
     ("exportnetwork", "lines"): LINES, ("scorenetwork", "truth"): LINES, ("scorenetwork", "proposal"): LINES,
     ("comparenetworks", "before"): LINES, ("comparenetworks", "after"): LINES, ("makechallenge", "layer"): LINES,
-    ("exportchanges", "changes"): LINES, ("reviewplaces", "lines"): LINES, ("applyreview", "lines"): LINES,
+    ("exportchanges", "changes"): LINES, ("applyreview", "lines"): LINES,
     ("applyreview", "review"): LINES, ("sampleaccuracy", "lines"): LINES, ("checkaccuracy", "sample"): LINES,
     ("sampleaccuracy", "aoi"): AREAS,
     ("evaluate", "aoi"): AREAS, ("evaluate", "no_road"): AREAS, ("finetune", "aoi"): AREAS,
@@ -56,8 +56,7 @@ def good_layer(place: Place, role: tuple[str, str]) -> geopandas.GeoDataFrame:
         "labeled": goods.labeled, "layer": goods.changes, "changes": goods.changes, "review": goods.reviewed,
         "sample": goods.judged,
     }  # fmt: skip
-    extracted = dict.fromkeys([("reviewplaces", "lines"), ("applyreview", "lines")], goods.extracted)
-    return pyogrio.read_dataframe(extracted.get(role, needed.get(role[1], source)))
+    return pyogrio.read_dataframe(needed.get(role[1], source))
 
 
 def with_layer(role: tuple[str, str], path: str | Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A network after its review: rejected stretches cut out, accepted ones marked and added, and labels to train on.
+"""A network after its review: rejected stretches cut out, accepted ones marked, and labels to train on.
 
 Scope: lines and verdicts in a plane of meters. Independent of layers and fields.
 
@@ -15,11 +15,10 @@ import shapely
 from scipy.spatial import KDTree
 
 from ..geodata.parallel_arrays import selected
-from ..jobs.review import ACCEPTED, DOUBTFUL, REJECTED
+from ..jobs.review import ACCEPTED, REJECTED
 from ..networks.lines import Lines, make_lines
 from ..networks.road_graph import as_drawn
 from .attachment import attach
-from .review_places import BESIDE_M, SHORTEST_M, grounds_of, without
 
 # A stretch lies on a line, and its length is that of a part of it, to within this: GeoJSON and editing move vertices.
 _ON_LINE_M = 0.5
@@ -27,19 +26,22 @@ _ON_LINE_M = 0.5
 _SLIVER_M = 0.05
 # Places of two people are the same within this distance of their ends and middles.
 _SAME_M = 0.5
+# A road within this distance of a judged one, for more than half of its length, is the same road.
+_SAME_ROAD_M = 3.0
 # A line runs along a rejected stretch where it is within this distance, and goes on along it by this fraction of its
 # length. One that crosses it, or passes its end, does not.
 _REJECTED_M, _ALONG = 5.0, 0.75
+# New lines run beside judged ones by more than this, and are at least so long where they were cut.
+BESIDE_M, _SHORTEST_M = 8.0, 10.0
 # Labels: width of a road that has none, ground beside a rejected stretch, and judged ground beside any.
 _USUAL_WIDTH_M, _MARGIN_M, _AROUND_M = 6.0, 2.0, 10.0
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Stretches with verdicts, (n,) each: shapes, kind (DOUBTFUL or MISSING), ACCEPTED or REJECTED, width or NaN."""
+    """Stretches with verdicts, (n,) each: shapes, ACCEPTED or REJECTED, width or NaN."""
 
     shapes: np.ndarray
-    kind: np.ndarray
     verdict: np.ndarray
     width_m: np.ndarray
 
@@ -53,7 +55,6 @@ def agreed(verdicts: Verdicts) -> tuple[Verdicts, int]:
         shapely.line_interpolate_point(verdicts.shapes[:, None], fractions, normalized=True)
     ).reshape(len(verdicts.shapes), 6)
     pairs = KDTree(points).query_pairs(_SAME_M, p=np.inf, output_type="ndarray")
-    pairs = pairs[verdicts.kind[pairs[:, 0]] == verdicts.kind[pairs[:, 1]]]
     is_contradicted = verdicts.verdict[pairs[:, 0]] != verdicts.verdict[pairs[:, 1]]
     kept = np.ones(len(points), dtype=bool)
     kept[pairs[:, 1]] = False
@@ -79,9 +80,8 @@ def judge(lines: Lines, verdicts: Verdicts, is_judged: np.ndarray) -> Judged:
 
     `is_judged`, (n,) bool, are lines that were judged before.
     """
-    doubtful = selected(verdicts, verdicts.kind == DOUBTFUL)
-    place, line, begin_m, end_m = _on_lines(lines, doubtful.shapes)
-    is_rejected, length_m = doubtful.verdict[place] == REJECTED, lines.length_m
+    place, line, begin_m, end_m = _on_lines(lines, verdicts.shapes)
+    is_rejected, length_m = verdicts.verdict[place] == REJECTED, lines.length_m
     # The parts of all lines as owner, begin, end and whether accepted; a line that nobody judged is one part.
     rest = np.setdiff1d(np.arange(len(lines)), line)
     parts = [np.column_stack([rest, np.zeros(len(rest)), length_m[rest], np.zeros(len(rest))])]
@@ -104,10 +104,10 @@ def judge(lines: Lines, verdicts: Verdicts, is_judged: np.ndarray) -> Judged:
     shapes = lines.shapes[owner]
     pieces = as_drawn(lines).lines_at(owner[~is_whole], begins_m[order][~is_whole], ends_m[order][~is_whole])
     shapes[~is_whole] = shapely.remove_repeated_points(pieces)
-    missed = selected(doubtful, np.setdiff1d(np.arange(len(doubtful.shapes)), place))
+    missed = selected(verdicts, np.setdiff1d(np.arange(len(verdicts.shapes)), place))
     middle = shapely.line_interpolate_point(missed.shapes, 0.5, normalized=True)
     is_gone = (missed.verdict == REJECTED) & ~_near(middle, lines.shapes, BESIDE_M)
-    is_there = (missed.verdict == ACCEPTED) & are_roads_of(lines.shapes[is_judged], missed.shapes)
+    is_there = (missed.verdict == ACCEPTED) & _are_roads_of(lines.shapes[is_judged], missed.shapes)
     return Judged(shapes, owner, is_accepted[order] > 0, int((~is_gone & ~is_there).sum()))
 
 
@@ -117,10 +117,10 @@ def _near(shapes: np.ndarray, network: np.ndarray, within_m: float) -> np.ndarra
     return np.bincount(found, minlength=len(shapes)) > 0
 
 
-def are_roads_of(network: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-    """Return which lines, (n,) object, run mostly beside a network, (m,) object, as its own roads do: (n,) bool."""
-    network = network[_near(network, shapes, BESIDE_M)]
-    around = shapely.union_all(shapely.buffer(network, BESIDE_M))
+def _are_roads_of(network: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """Return which lines, (n,) object, a network, (m,) object, has already: (n,) bool."""
+    network = network[_near(network, shapes, _SAME_ROAD_M)]
+    around = shapely.union_all(shapely.buffer(network, _SAME_ROAD_M))
     return shapely.length(shapely.intersection(shapes, around)) > shapely.length(shapes) / 2
 
 
@@ -155,11 +155,11 @@ def _on_lines(lines: Lines, shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     return place[fits], line[fits], begin_m[fits], end_m[fits]
 
 
-def with_missing(lines: Lines, shapes: np.ndarray, join_m: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return lines and accepted missing roads, (n,) and (k,) object, with a vertex in both where they are connected."""
-    # A candidate ends where the corridor of the network begins, so that it points at the road that it came from.
-    new, before = attach(make_lines(shapes), lines.shapes, lines, 1.5 * BESIDE_M, join_m)
-    return before, new
+def connected(lines: Lines, new: np.ndarray, join_m: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return lines and new ones, (n,) and (k,) object, with a vertex in both where they are connected."""
+    # A new line ends where the ground of the others begins, so that it points at the road that it came from.
+    joined, before = attach(make_lines(new), lines.shapes, lines, 1.5 * BESIDE_M, join_m)
+    return before, joined
 
 
 def outside_box(shapes: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -179,10 +179,28 @@ def off_judged(new: np.ndarray, judged: np.ndarray, rejected: np.ndarray) -> tup
 
     They keep clear of judged lines, and do not run along rejected stretches. Short rests are left out.
     """
-    line, ground = (np.concatenate(both) for both in zip(grounds_of(new, judged), _runs_along(new, rejected)))
-    parts, owner = without(new, line, ground)
-    kept = (shapely.length(parts) >= SHORTEST_M) | ~np.isin(owner, line)
+    line, ground = (np.concatenate(both) for both in zip(_grounds_of(new, judged), _runs_along(new, rejected)))
+    parts, owner = _without(new, line, ground)
+    kept = (shapely.length(parts) >= _SHORTEST_M) | ~np.isin(owner, line)
     return parts[kept], owner[kept]
+
+
+def _grounds_of(shapes: np.ndarray, network: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the grounds of a network near lines, (n,) object, as (k,) object polygons, and the (k,) int64 lines."""
+    line, near = shapely.STRtree(network).query(shapes, predicate="dwithin", distance=BESIDE_M)
+    return line, shapely.buffer(network, BESIDE_M)[near]
+
+
+def _without(shapes: np.ndarray, line: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parts of lines, (n,) object, off the grounds of each, and the line of each part: (m,) object, int64.
+
+    Grounds are (k,) object polygons with the (k,) int64 line that each is for.
+    """
+    shapes, order = shapes.copy(), np.argsort(line, kind="stable")
+    numbers, begins = np.unique(line[order], return_index=True)
+    for number, grounds in zip(numbers, np.split(ground[order], begins[1:])):
+        shapes[number] = shapely.difference(shapes[number], shapely.union_all(grounds))
+    return shapely.get_parts(shapes, return_index=True)
 
 
 def _runs_along(new: np.ndarray, rejected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

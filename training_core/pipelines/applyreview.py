@@ -18,12 +18,11 @@ from ..comparison.reviewed_network import (
     Judged,
     Verdicts,
     agreed,
-    are_roads_of,
+    connected,
     judge,
     labels_of,
     off_judged,
     outside_box,
-    with_missing,
 )
 from ..errors import LayerError
 from ..events import Reporter
@@ -34,13 +33,13 @@ from ..geodata.vector_output import check_vector_output
 from ..geodata.vectors import carried_fields, require_features, with_names
 from ..jobs import ApplyReview
 from ..jobs.fields import word_in
-from ..jobs.review import ACCEPTED, CHANGE, DOUBTFUL, DRAWN, MACHINE, MISSING, REJECTED, REVIEW, REVIEWED, STATUS
+from ..jobs.review import ACCEPTED, CHANGE, DRAWN, MACHINE, REJECTED, REVIEW, REVIEWED, ROAD, STATUS
 from ..networks.lines import LineFields, Lines, lines_in, make_lines, read_line_layer, shared_plane
 from ..networks.network_tables import to_tables, write_tables
 from ..networks.noding import node_lines
 from ..system.outputs import Outputs
 
-_PURPOSE, _REVIEW, _ANEW = "road network", "reviewed places", "roads extracted anew"
+_PURPOSE, _REVIEW, _ANEW = "road network", "review", "roads extracted anew"
 _OUTPUTS = {"roads": "LineString", "drawn": "LineString", "no_road": "Polygon", "aoi": "Polygon"}
 _STATUSES = (MACHINE, REVIEWED, DRAWN)
 _WIDTH = "width_m"
@@ -87,7 +86,7 @@ def _verdicts(path: str, plane: pyproj.CRS, reporter: Reporter) -> Verdicts:
     """Return the verdicts in a review layer; raise LayerError if it has other words, or none."""
     layer = read_line_layer(path, _REVIEW, LineFields(), reporter)
     require_features(layer, path, _REVIEW)
-    layer = known_only(layer, CHANGE, (DOUBTFUL, MISSING), _REVIEW, path, reporter)
+    layer = known_only(layer, CHANGE, (ROAD,), _REVIEW, path, reporter)
     words = verdicts_in(layer, _REVIEW, path)
     layer = layer.assign(**{REVIEW: words})[words != ""].reset_index(drop=True)
     if layer.empty:
@@ -96,7 +95,7 @@ def _verdicts(path: str, plane: pyproj.CRS, reporter: Reporter) -> Verdicts:
         )
     lines = lines_in(plane, layer, LineFields())
     rows = layer.iloc[lines.feature]
-    return Verdicts(lines.shapes, rows[CHANGE].to_numpy(), rows[REVIEW].to_numpy(), widths_m_in(rows, _WIDTH))
+    return Verdicts(lines.shapes, rows[REVIEW].to_numpy(), widths_m_in(rows, _WIDTH))
 
 
 def _network(
@@ -109,15 +108,10 @@ def _network(
     """
     fields = carried_fields(layer, _MADE, reporter)
     rows, bridge = _rows(layer, kept, fields).assign(**{STATUS: status}), kept.bridge
-    found = selected(verdicts, (verdicts.kind == MISSING) & (verdicts.verdict == ACCEPTED))
-    # Missing roads are not beside the network, unless they were added before.
-    found = selected(found, ~are_roads_of(kept.shapes[status != MACHINE], found.shapes))
-    width_m = {_WIDTH: found.width_m} if _WIDTH in rows else {}
-    rows, bridge = _with_roads(rows, bridge, geopandas.GeoDataFrame(width_m, geometry=found.shapes), REVIEWED)
     if anew is not None:
         others = carried_fields(anew, _MADE, reporter)
         rows, bridge, added = _split_anew(rows, bridge, verdicts, lines_in(plane, anew, LineFields()), reporter)
-        rows, bridge = _with_roads(rows, bridge, _rows(anew, added, others), MACHINE)
+        rows, bridge = _with_roads(rows, bridge, _rows(anew, added, others))
         fields |= others
     whole = make_lines(rows.geometry.to_numpy(), bridge)
     graph, _ = node_lines(whole, _JOIN_M, _PURPOSE)
@@ -150,13 +144,13 @@ def _rows(layer: geopandas.GeoDataFrame, lines: Lines, fields: dict[str, str]) -
 
 
 def _with_roads(
-    rows: geopandas.GeoDataFrame, bridge: np.ndarray, added: geopandas.GeoDataFrame, status: str
+    rows: geopandas.GeoDataFrame, bridge: np.ndarray, added: geopandas.GeoDataFrame
 ) -> tuple[geopandas.GeoDataFrame, np.ndarray]:
     """Return rows of a network, and which are bridges, (n,) bool, with further roads connected to them."""
     if added.empty:
         return rows, bridge
-    before, new = with_missing(make_lines(rows.geometry.to_numpy(), bridge), added.geometry.to_numpy(), _JOIN_M)
-    both = of_like_types(rows.set_geometry(before), added.assign(**{STATUS: status}).set_geometry(new))
+    before, new = connected(make_lines(rows.geometry.to_numpy(), bridge), added.geometry.to_numpy(), _JOIN_M)
+    both = of_like_types(rows.set_geometry(before), added.assign(**{STATUS: MACHINE}).set_geometry(new))
     return pandas.concat(both, ignore_index=True), np.concatenate([bridge, np.zeros(len(new), dtype=bool)])
 
 

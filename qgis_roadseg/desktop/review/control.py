@@ -19,7 +19,7 @@ from qgis.core import (
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
 
-from ....training_core.errors import LayerError, RoadSegError
+from ....training_core.errors import RoadSegError
 from ....training_core.jobs.fields import word_in
 from ....training_core.jobs.review import (
     ACCEPTED,
@@ -27,25 +27,20 @@ from ....training_core.jobs.review import (
     CHANGE,
     CROSSING,
     DISPLACED,
-    DOUBTFUL,
     LOST,
-    MISSING,
     NEW,
     REJECTED,
+    ROAD,
     SAMPLED,
 )
 from ...translation import tr
-from ..dialogs import choose_layer, open_dialog, show_message
+from ..dialogs import show_message
 from ..tracing.control import Tracing
 from .map_view import LineView
 from .network_review import NetworkReview
 from .network_verdicts import is_network
-from .panel import BACK, REDRAW, SKIP, ZOOM, ReviewPanel
+from .panel import BACK, SKIP, ZOOM, ReviewPanel
 from .review_lines import ReviewLines, check_layer
-
-_LEARN = "learnfromreview"
-# Under which a project keeps the layer in which roads are drawn anew.
-_ENTRY = "network"
 
 
 class Review:
@@ -127,7 +122,6 @@ class Review:
             self.panel, self._view = ReviewPanel(canvas, self._window.mainWindow()), LineView(canvas)
             self.panel.asked.connect(self._on_asked)
             self.panel.closed.connect(self.end)
-            self.panel.learn.clicked.connect(self._learn)
             self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.panel)
         self.panel.setUserVisible(True)
 
@@ -141,9 +135,7 @@ class Review:
             self.panel.tell(str(error))
             return
         note = tr("This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.")
-        kinds = {*map(word_in, layer.uniqueValues(layer.fields().lookupField(CHANGE)))}
-        can_learn = not kinds.isdisjoint((DOUBTFUL, MISSING))
-        self.panel.show_layer(layer.name(), note if layer.isTemporary() else "", can_learn)
+        self.panel.show_layer(layer.name(), note if layer.isTemporary() else "")
         self._lines = self._line = None
         if layer.isEditable():
             self._view.clear()
@@ -170,8 +162,6 @@ class Review:
                 self._go_on()
             elif what == ZOOM:
                 self._view.zoom()
-            elif what == REDRAW:
-                self._redraw()
             else:
                 self._lines.decide(self._line, what)
                 self._go_on()
@@ -207,38 +197,7 @@ class Review:
         self._view.show(geometry)
         self._place = geometry.boundingBox().center()
         kind = word_in(feature[CHANGE])
-        self._offer(self._question(feature), (*ANSWERS[kind], *([REDRAW] if kind in (DOUBTFUL, MISSING) else [])))
-
-    def _redraw(self) -> None:
-        """Reject the line, and have the person trace the road in the network before the review goes on."""
-        layers = [each for each in QgsProject.instance().mapLayers().values() if isinstance(each, QgsVectorLayer)]
-        lines = [each for each in layers if each.geometryType() == Qgis.GeometryType.Line]
-        networks = [each for each in lines if each.fields().lookupField(CHANGE) < 0]
-        if not networks:
-            raise LayerError(
-                tr("The project has no line layer in which the road could be drawn."),
-                tr("Add the network to which the places belong."),
-            )
-        network = choose_layer(self._window, networks, _ENTRY, tr("Redraw"), tr("Network to draw the road in:"))
-        if network is None:
-            return
-        self._lines.decide(self._line, REJECTED)
-        if self._tracing.draw_one(network, self._on_drawn):
-            self.panel.show_line(tr("Trace the road. Double-click ends it, and Escape goes on without it."))
-        else:
-            QgsProject.instance().removeEntry("roadseg", _ENTRY)  # so that another can be chosen
-            self._show(self._lines.back())
-
-    def _on_drawn(self) -> None:
-        if self._lines is not None:
-            self._window.setActiveLayer(self._layer)
-            self._go_on()
-
-    def _learn(self) -> None:
-        """Open the dialog of what a model learns from the review."""
-        network = QgsProject.instance().readEntry("roadseg", _ENTRY)[0]
-        known = {"ROADS": network} if QgsProject.instance().mapLayer(network) else {}
-        open_dialog(self._window, _LEARN, {"REVIEW": self._layer.id(), **known})
+        self._offer(self._question(feature), ANSWERS[kind])
 
     def _read_again(self) -> None:
         self._read()
@@ -262,8 +221,7 @@ class Review:
             NEW: tr("<b>New road</b>, {length}. Accept if the image shows a road here."),
             LOST: tr("<b>Lost road</b>, {length}. Accept if the image shows that the road no longer exists."),
             DISPLACED: tr("<b>Displaced road</b>, {length}. Accept if the image shows the road beside the line."),
-            DOUBTFUL: tr("<b>Doubtful road</b>, {length}. Accept if the image shows a road along the whole line."),
-            MISSING: tr("<b>Missing road</b>, {length}. Accept if the image shows a road here."),
+            ROAD: tr("<b>Road</b>, {length}. Accept if the image shows a road here."),
             SAMPLED: tr("<b>Sampled road</b>, {length}. Accept if most of it lies on a road."),
             CROSSING: tr("<b>Transect</b>, {length}. How many roads cross it that the network lacks?"),
         }

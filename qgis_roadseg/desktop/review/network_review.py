@@ -13,6 +13,7 @@ from qgis.gui import QgisInterface
 from ....training_core.errors import RoadSegError
 from ....training_core.jobs.review import ACCEPTED, REJECTED, VERDICTS
 from ...translation import tr
+from ..dialogs import open_dialog
 from ..tracing.control import Tracing
 from .network_verdicts import NetworkVerdicts, verdict_layer
 from .painting import BRUSH_PX, PaintingTool
@@ -20,6 +21,7 @@ from .panel import BACK, REDRAW, SKIP, ReviewPanel
 
 # Roads are hardly seen at coarser scales, and the next view has this one where the map's is coarser.
 COARSEST_SCALE, SCALE = 10_000, 2_500
+_LEARN = "learnfromreview"
 
 
 class NetworkReview:
@@ -37,10 +39,12 @@ class NetworkReview:
         self.layer_ids = (network.id(), self._layer.id())
         self._tool = PaintingTool(self._canvas)
         self._tool.painted.connect(self._paint)
-        changed = self._canvas.extentsChanged
-        self._connections: list[Any] = [(changed, changed.connect(self._show))]
+        self._connections: list[Any] = [
+            (signal, signal.connect(act))
+            for signal, act in ((self._canvas.extentsChanged, self._show), (panel.learn.clicked, self._learn))
+        ]
         window.setActiveLayer(network)
-        panel.show_layer(network.name())
+        panel.show_layer(network.name(), can_learn=True)
         self._canvas.setMapTool(self._tool)
         self._show()
 
@@ -71,6 +75,10 @@ class NetworkReview:
         elif what == REDRAW:
             self._tracing.draw_one(self._network, lambda: self._canvas.setMapTool(self._tool))
         self._show()
+
+    def _learn(self) -> None:
+        """Open the dialog of what a model learns from the review."""
+        open_dialog(self._window, _LEARN, {"ROADS": self._network.id(), "REVIEW": self._layer.id()})
 
     def _go_on(self) -> None:
         """Move to the nearest line that is left, unless some are in view."""

@@ -48,7 +48,9 @@ def verdict_layer(network: QgsVectorLayer) -> QgsVectorLayer:
     file = file_of(network)
     if not file:
         raise LayerError(
-            tr("The layer {layer} is in no file beside which its review could be written.").format(layer=network.name()),
+            tr("The layer {layer} is in no file beside which its review could be written.").format(
+                layer=network.name()
+            ),
             tr("Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer."),
         )
     path = Path(file).with_name(f"{Path(file).stem} review.gpkg")

@@ -5,7 +5,6 @@ Scope: features and their values. Independent of the window.
 
 from __future__ import annotations
 
-from math import floor, inf, isfinite
 from typing import Any, Optional
 
 from qgis.core import (
@@ -16,10 +15,11 @@ from qgis.core import (
     QgsFeatureRequest,
     QgsField,
     QgsFields,
+    QgsGeometry,
     QgsMapLayer,
     QgsPointXY,
     QgsProject,
-    QgsUnitTypes,
+    QgsSpatialIndex,
     QgsVectorDataProvider,
     QgsVectorLayer,
 )
@@ -27,21 +27,18 @@ from qgis.PyQt.QtCore import QDateTime, QMetaType, Qt
 
 from ....training_core.errors import LayerError, OutputError
 from ....training_core.jobs.accuracy import SAMPLE_FIELDS
-from ....training_core.jobs.fields import number_in, word_in
-from ....training_core.jobs.review import ANSWERS, CHANGE, PRIORITY, REVIEW, REVIEWED_AT, REVIEWER, answer_of
+from ....training_core.jobs.fields import word_in
+from ....training_core.jobs.review import ANSWERS, CHANGE, REVIEW, REVIEWED_AT, REVIEWER, answer_of
 from ...layers import work_area
 from ...translation import tr
 from .sample import KINDS, Sample
-
-# A place in another view takes about twice the time: one has to find one's way there. So it counts half.
-VIEW_M = 300.0
 
 _CAN = QgsVectorDataProvider.Capability
 
 
 def check_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
     """Return a review layer; raise LayerError if it is none, or its review cannot be written."""
-    choose = tr("Select the result of Find places to review or Compare road networks in the layer panel.")
+    choose = tr("Select a road network, or the result of Compare road networks or Draw an accuracy sample.")
     if layer is None:
         raise LayerError(tr("No layer is selected."), choose)
     is_lines = isinstance(layer, QgsVectorLayer) and layer.geometryType() == Qgis.GeometryType.Line
@@ -86,13 +83,11 @@ class ReviewLines:
         self.answers: dict[int, str] = {}
         self._kinds: dict[int, str] = {}
         self._places: dict[int, QgsPointXY] = {}
-        self._priorities: dict[int, float] = {}
-        self._meters = QgsUnitTypes.fromUnitToUnitFactor(crs.mapUnits(), Qgis.DistanceUnit.Meters)
         self._skipped: set[int] = set()
         self._past: list[tuple[int, str]] = []  # a line's answer before it was decided or skipped
-        wanted = (CHANGE, REVIEW, PRIORITY, *SAMPLE_FIELDS)
+        wanted = (CHANGE, REVIEW, *SAMPLE_FIELDS)
         names = [name for name in dict.fromkeys(wanted) if layer.fields().lookupField(name) >= 0]
-        has_review, has_priority = REVIEW in names, PRIORITY in names
+        has_review = REVIEW in names
         request = QgsFeatureRequest().setDestinationCrs(crs, QgsProject.instance().transformContext())
         request.setSubsetOfAttributes(names, layer.fields())
         of_sample: dict[int, dict[str, Any]] = {}
@@ -102,20 +97,15 @@ class ReviewLines:
                 self._kinds[line.id()] = kind
                 self.answers[line.id()] = word_in(line[REVIEW] or None) if has_review else ""
                 self._places[line.id()] = bounds.center()
-                priority = number_in(line[PRIORITY]) if has_priority else 0.0
-                self._priorities[line.id()] = priority if isfinite(priority) else 0.0
                 if kind in KINDS:
                     word = answer_of(kind, self.answers[line.id()])
                     values = {name: (line[name] or None) if name in names else None for name in SAMPLE_FIELDS}
                     of_sample[line.id()] = {**values, REVIEW: word}
         self.sample = Sample(of_sample)
-        self._far_share = 1.0 if of_sample else 0.5
-        # Those of one priority are in the order of the layer.
-        self._order = sorted(self.answers, key=lambda line: -self._priorities[line])
         self._left = {line for line, word in self.answers.items() if not answer_of(self._kinds[line], word)}
-        self._cells: dict[tuple[int, int], list[int]] = {}
-        for line in self._places.keys() - of_sample.keys():
-            self._cells.setdefault(self._cell(self._places[line]), []).append(line)
+        self._in_order = list(of_sample)
+        self._index = QgsSpatialIndex()
+        self._index.addFeatures([self._point(line) for line in self._left - of_sample.keys()])
 
     @property
     def left(self) -> int:
@@ -132,37 +122,21 @@ class ReviewLines:
         return bool(self._past)
 
     def next(self, place: QgsPointXY) -> Optional[int]:
-        """Return the id of the line without an answer that pays most from a place on, or is nearest to it.
+        """Return the id of the line without an answer that is nearest to a place.
 
         Places of an accuracy sample come in its order wherever they are: the first ones are a random sample, too.
         Skipped ones come when there is no other.
         """
         if len(self._skipped) == len(self._left):
             self._skipped.clear()
-        column, row = self._cell(place)
-        near = [each for x in range(column - 1, column + 2) for y in range(row - 1, row + 2)
-                for each in self._cells.get((x, y), ()) if self._waits(each)]  # fmt: skip
-        found = max(near, key=lambda line: self._worth(line, place), default=None)
-        best = (-inf, -inf) if found is None else self._worth(found, place)
-        for line in self._order:
-            most = self._priorities[line] * self._far_share
-            if most < best[0] or (most == best[0] and (near or self._kinds[line] in KINDS)):
-                break  # No other is worth more, or comes earlier.
-            if self._waits(line) and self._worth(line, place) > best:
-                best, found = self._worth(line, place), line
-        return found
+        of_sample = (line for line in self._in_order if line in self._left and line not in self._skipped)
+        near = self._index.nearestNeighbor(place, 1 + len(self._skipped))
+        return next(of_sample, None) or next((line for line in near if line not in self._skipped), None)
 
-    def _cell(self, place: QgsPointXY) -> tuple[int, int]:
-        """Return the square of VIEW_M in which a place lies: what is in view of it lies there, or in those around."""
-        return floor(place.x() * self._meters / VIEW_M), floor(place.y() * self._meters / VIEW_M)
-
-    def _waits(self, line: int) -> bool:
-        return line in self._left and line not in self._skipped
-
-    def _worth(self, line: int, place: QgsPointXY) -> tuple[float, float]:
-        """Return how much a line pays from a place on, and its nearness, which orders those that pay the same."""
-        distance = 0.0 if self._kinds[line] in KINDS else self._places[line].distance(place)
-        return self._priorities[line] / (1 + min(distance * self._meters / VIEW_M, 1)), -distance
+    def _point(self, line: int) -> QgsFeature:
+        feature = QgsFeature(line)
+        feature.setGeometry(QgsGeometry.fromPointXY(self._places[line]))
+        return feature
 
     def feature(self, line: int) -> QgsFeature:
         """Return a line of the layer with all attributes; an invalid one where it has been deleted."""
@@ -214,7 +188,11 @@ class ReviewLines:
 
     def _note(self, line: int, answer: str) -> None:
         self.answers[line] = answer
-        (self._left.discard if answer_of(self._kinds[line], answer) else self._left.add)(line)
+        is_left = not answer_of(self._kinds[line], answer)
+        if is_left != (line in self._left):
+            (self._left.add if is_left else self._left.discard)(line)
+            if self._kinds[line] not in KINDS:
+                (self._index.addFeature if is_left else self._index.deleteFeature)(self._point(line))
         self.sample.answer(line, answer)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely import LineString
 
-from training_core.comparison.reviewed_network import off_judged, outside_box, with_missing
+from training_core.comparison.reviewed_network import connected, off_judged, outside_box
 from training_core.networks.lines import make_lines
 
 PLACES = st.tuples(st.integers(-100, 100), st.integers(-100, 100))
@@ -21,7 +21,7 @@ REJECTED = np.array([LineString([(20, -80), (40, -20)])])
 def test_judged_lines_stay_to_the_vertex_and_new_ones_keep_off_judged_ground(found):
     parts, owner = off_judged(np.array(found), JUDGED, REJECTED)
     assert all(part.buffer(1e-6).within(found[line].buffer(1e-3)) for part, line in zip(parts, owner))
-    judged, new = with_missing(make_lines(JUDGED), parts, 0.01)
+    judged, new = connected(make_lines(JUDGED), parts, 0.01)
     for before, after in zip(JUDGED, judged):
         assert set(before.coords) <= set(after.coords)
         assert shapely.hausdorff_distance(before, after) < 1e-6

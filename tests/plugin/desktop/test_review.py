@@ -21,7 +21,6 @@ from qgis.gui import QgsMapTool, QgsMapToolPan
 from qgis.PyQt.QtCore import Qt
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAction, QApplication
-from roadseg.qgis_roadseg.desktop.review import control
 from roadseg.qgis_roadseg.desktop.review.control import Review
 from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
 from roadseg.training_core.jobs.accuracy import place_of
@@ -377,61 +376,37 @@ def test_a_layer_that_gets_another_source_is_read_again(review, window, layer, t
 
 
 PLACES = [
-    ("doubtful", "350300 3060000, 350320 3060000", 2.0),  # near, but less worth than a far one even at half
-    ("missing", "352000 3060000, 352020 3060000", 9.0),
-    ("doubtful", "352100 3060000, 352120 3060000", 5.0),  # near that one
-    ("sampled", "350100 3060000, 350120 3060000", 6.0),
-    ("crossing", "350000 3060000, 350020 3060000", None),
+    ("crossing", "350300 3060000, 350320 3060000"),  # the order of a sample counts, not what is near
+    ("sampled", "350100 3060000, 350120 3060000"),
+    ("new", "350110 3060000, 350130 3060000"),
+    ("road", "352000 3060000, 352020 3060000"),
 ]
 
 
 @pytest.fixture
 def places(layer, window, tmp_path):
-    """Return a review layer of all kinds, with a priority and fields for who answers and when."""
+    """Return a review layer of several kinds, with fields for who answers and when."""
     path = tmp_path / "places.gpkg"
-    write(path, "&field=review:string&field=priority:double&field=reviewer:string&field=reviewed_at:datetime",
-          [(kind, points) for kind, points, _ in PLACES])  # fmt: skip
+    write(path, "&field=review:string&field=reviewer:string&field=reviewed_at:datetime", PLACES)
     layer.setDataSource(str(path), "Places", "ogr")
-    field = layer.fields().lookupField("priority")
-    layer.dataProvider().changeAttributeValues({row: {field: each[2]} for row, each in enumerate(PLACES, 1)})
     return path
-
-
-def test_what_pays_most_comes_first_but_a_place_in_view_counts_twice_as_much(review, places):
-    review.begin()
-    kinds = []
-    for answer in "AAAA":
-        kinds.append(shown(review)[0])
-        press(review, answer)
-    assert kinds == ["Sampled", "Missing", "Doubtful", "Doubtful"] and shown(review)[0].startswith("Transect")
-    assert review_in(places) == dict.fromkeys((1, 2, 3, 4), "accepted")
-
-
-def test_a_model_can_learn_from_places_of_a_network_alone(review, window, layer, places, monkeypatch):
-    opened = []
-    monkeypatch.setattr(control, "open_dialog", lambda _, name, values: opened.append((name, values)))
-    review.begin()
-    review.panel.learn.click()
-    assert opened == [("learnfromreview", {"REVIEW": layer.id()})]
-    assert not review.panel.learn.isHidden()
-    layer.setSubsetString("change in ('sampled', 'crossing')")
-    review.begin()
-    assert review.panel.learn.isHidden()
 
 
 def test_a_transect_takes_a_digit_and_no_verdict_and_other_places_no_digit(review, places):
     review.begin()
-    press(review, "2")
-    assert review_in(places) == {}
-    press(review, "AAAA")
     press(review, "AX")  # which are no answers to how many
-    assert shown(review)[0].startswith("Transect") and len(review_in(places)) == 4
+    assert shown(review)[0].startswith("Transect") and review_in(places) == {}
     visible = {name for name, button in review.panel._buttons.items() if not button.isHidden()}
     assert visible == {*"0123456789", "skip", "back", "zoom"}
     press(review, "0")
-    assert review_in(places)[5] == "0" and "The review is complete" in review.panel.line.text()
+    assert review_in(places) == {1: "0"} and shown(review)[0] == "Sampled"
+    press(review, "2")
+    assert review_in(places) == {1: "0"}
     press(review, "B9")
-    assert review_in(places)[5] == "9"
+    assert review_in(places) == {1: "9"}
+    press(review, "AXA")
+    assert review_in(places) == {1: "9", 2: "accepted", 3: "rejected", 4: "accepted"}
+    assert "The review is complete" in review.panel.line.text()
 
 
 @pytest.fixture
@@ -440,11 +415,10 @@ def sample(layer, window, tmp_path):
     path = tmp_path / "sample.gpkg"
     kinds = ["sampled", "crossing"] * 30
     east = [350000 + 1000 * (place if place % 4 < 2 else 60 - place) for place in range(60)]
-    write(path, "&field=review:string&field=priority:double&field=stratum:string&field=stratum_size:double"
-          "&field=length_m:double", [(k, f"{x} 3060000, {x + 100} 3060000") for k, x in zip(kinds, east)])  # fmt: skip
+    fields = "&field=review:string&field=stratum:string&field=stratum_size:double&field=length_m:double"
+    write(path, fields, [(k, f"{x} 3060000, {x + 100} 3060000") for k, x in zip(kinds, east)])  # fmt: skip
     layer.setDataSource(str(path), "Sample", "ogr")
-    values = {"priority": range(60, 0, -1), "stratum": ["all"] * 60, "stratum_size": [5e3, 1e4] * 30,
-              "length_m": [20.0, 100.0] * 30}  # fmt: skip
+    values = {"stratum": ["all"] * 60, "stratum_size": [5e3, 1e4] * 30, "length_m": [20.0, 100.0] * 30}
     columns = {layer.fields().lookupField(name): column for name, column in values.items()}
     layer.dataProvider().changeAttributeValues(
         {row + 1: {field: column[row] for field, column in columns.items()} for row in range(60)}
@@ -452,11 +426,7 @@ def sample(layer, window, tmp_path):
     return path
 
 
-@pytest.mark.parametrize("is_ranked", [True, False])
-def test_a_sample_is_judged_in_its_order_however_far_the_next_place_is(review, layer, sample, is_ranked):
-    if not is_ranked:
-        layer.dataProvider().deleteAttributes([layer.fields().lookupField("priority")])
-        layer.updateFields()
+def test_a_sample_is_judged_in_its_order_however_far_the_next_place_is(review, layer, sample):
     review.begin()
     for count in range(1, 9):
         press(review, "A" if count % 2 else "0")
@@ -482,10 +452,10 @@ def test_after_each_verdict_on_a_sample_the_panel_says_how_right_the_network_is(
 
 def test_who_answered_and_when_is_written_where_there_are_fields_and_taken_back(review, layer, places):
     review.begin()
-    press(review, "X")
-    answered = layer.getFeature(4)
+    press(review, "1")
+    answered = layer.getFeature(1)
     assert answered["reviewer"] and answered["reviewed_at"].isValid()
     press(review, "B")
     database = sqlite3.connect(places)
-    assert database.execute("select review, reviewer, reviewed_at from changes where fid = 4").fetchone() == (None,) * 3
+    assert database.execute("select review, reviewer, reviewed_at from changes where fid = 1").fetchone() == (None,) * 3
     database.close()

@@ -4,11 +4,13 @@ import pytest
 from qgis.core import (
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransform,
+    QgsCoordinateTransformContext,
     QgsField,
     QgsPointXY,
     QgsProject,
     QgsRasterLayer,
     QgsRectangle,
+    QgsVectorFileWriter,
     QgsVectorLayer,
 )
 from qgis.gui import QgsMapToolPan
@@ -17,6 +19,7 @@ from qgis.PyQt.QtGui import QMouseEvent
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAction, QApplication, QInputDialog
 from roadseg.qgis_roadseg.desktop.review.control import Review
+from roadseg.qgis_roadseg.desktop.review.painting import PaintingTool
 from roadseg.qgis_roadseg.desktop.tracing.control import BAND, Tracing
 from roadseg.qgis_roadseg.runtime import runtime
 
@@ -274,64 +277,65 @@ def test_a_layer_and_a_map_in_degrees_get_the_same_road(tracing, window, wait_fo
 
 
 @pytest.fixture
-def review(window, tracing, roads):
-    """Review two places, of which the first is where a road is drawn below."""
-    roads.rollBack()
-    places = memory_layer("LineString", "Places", "LineString (350004 3059995, 350016 3059995)",
-                          "&field=change:string&field=review:string")  # fmt: skip
-    (place,) = places.getFeatures()
-    places.dataProvider().changeAttributeValues({place.id(): {0: "doubtful"}})
-    place["change"] = "missing"
-    places.dataProvider().addFeature(place)
-    window.setActiveLayer(places)
+def network(roads, window, tmp_path):
+    """Return the layer as a file, which is not being edited."""
+    roads.commitChanges()
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    path = str(tmp_path / "network.gpkg")
+    QgsVectorFileWriter.writeAsVectorFormatV3(roads, path, QgsCoordinateTransformContext(), options)
+    layer = QgsVectorLayer(path, "Network", "ogr")
+    QgsProject.instance().addMapLayer(layer)
+    window.setActiveLayer(layer)
+    return layer
+
+
+@pytest.fixture
+def review(window, tracing, network):
     review = Review(window, tracing)
     review.begin()
     yield review
     review.close()
 
 
-def verdicts(review):
-    return [feature["review"] or "" for feature in review._layer.getFeatures()]
-
-
-def test_a_place_is_drawn_anew_in_the_network_and_the_review_goes_on(review, tracing, window, roads, wait_for):
+def test_a_missing_road_is_traced_in_the_review_and_saved_and_the_review_goes_on(
+    review, tracing, window, network, wait_for
+):
     hand = Hand(window.mapCanvas(), tracing, wait_for)
     hand.press("D")
-    assert tracing.action.isChecked() and roads.isEditable() and window.activeLayer() is roads
-    assert verdicts(review) == ["rejected", ""]
+    assert tracing.action.isChecked() and network.isEditable()
     hand.press("X")  # which is no key of the review while a road is drawn
     hand.click(4, 10)
     hand.double_click(16, 10)
     hand.wait_for(lambda: not tracing.action.isChecked())
-    assert not roads.isEditable() and roads.dataProvider().featureCount() == 2
-    assert verdicts(review) == ["rejected", ""] and "Missing road" in review.panel.line.text()
+    assert not network.isEditable() and network.dataProvider().featureCount() == 2
+    assert isinstance(window.mapCanvas().mapTool(), PaintingTool)
     hand.press("D", "Escape")
-    assert verdicts(review) == ["rejected", "rejected"] and roads.featureCount() == 2 and not roads.isEditable()
-    assert "complete" in review.panel.line.text() and not tracing.action.isChecked()
+    assert network.featureCount() == 2 and not network.isEditable() and not tracing.action.isChecked()
+    assert isinstance(window.mapCanvas().mapTool(), PaintingTool)
 
 
-def test_edits_of_a_persons_own_are_not_saved_by_drawing_anew(review, tracing, window, roads, wait_for):
-    roads.startEditing()
+def test_edits_of_a_persons_own_are_not_saved_by_a_road_of_the_review(review, tracing, window, network, wait_for):
+    network.startEditing()
     hand = Hand(window.mapCanvas(), tracing, wait_for)
     hand.press("D")
     hand.click(4, 10)
     hand.double_click(16, 10)
     hand.wait_for(lambda: not tracing.action.isChecked())
-    assert roads.isEditable() and roads.featureCount() == 2 and roads.dataProvider().featureCount() == 1
+    assert network.isEditable() and network.featureCount() == 2 and network.dataProvider().featureCount() == 1
+    network.rollBack()
 
 
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
-        (lambda roads, probability: roads.setReadOnly(True), "Roads is read-only"),
-        (lambda roads, probability: QgsProject.instance().removeMapLayer(probability.id()), "no road probability"),
+        (lambda network, probability: network.setReadOnly(True), "Network is read-only"),
+        (lambda network, probability: QgsProject.instance().removeMapLayer(probability.id()), "no road probability"),
     ],
 )
-def test_where_no_road_can_be_drawn_the_place_keeps_waiting(review, tracing, window, roads, probability, spoil, why):
-    spoil(roads, probability)
+def test_where_no_road_can_be_drawn_the_review_says_so(review, tracing, window, network, probability, spoil, why):
+    spoil(network, probability)
     QTest.keyClick(window.mapCanvas(), Qt.Key.Key_D)
-    assert why in messages(window)[0] and verdicts(review) == ["", ""]
-    assert "Doubtful road" in review.panel.line.text() and not roads.isEditable()
+    assert why in messages(window)[0] and not network.isEditable() and "lines in this view" in review.panel.line.text()
 
 
 def read_only(layer):

@@ -28,7 +28,7 @@ IDS = {
     "roads": {"segment", "vectorize", "extractroads", "mapregion"},
     "network": {
         "cleannetwork", "scorenetwork", "sampleaccuracy", "checkaccuracy", "exportnetwork", "comparenetworks",
-        "reviewplaces", "applyreview",
+        "applyreview",
         "makechallenge", "exportchanges",
     },
     "workflows": {"maproads", "finetuneandmap", "learnfromreview", "updateosm", "changedroads"},
