@@ -11,11 +11,12 @@ reading, scene perception, and visual search", Quarterly Journal of Experimental
 4 degrees, which are 84 m of the ground on a screen with 0.25 mm and 0.5 m a pixel, 0.6 m from the eye. The person errs
 in one verdict in 30, and clicks a meter beside the place that was meant.
 
-The ways: *tracing* draws all roads by hand. *editing* goes through the views of 250 m of the extracted network, deletes
-and draws with QGIS' own tools. The others add to it: *threshold*, the best of five by eye in two views, of which a map
-bears its share of a town of 25 km; *painting*, false lines by a click, and parts of them by a stroke, with a key that
-ends each view; *paths*, missing roads along the likeliest path between clicks; *learning*, a fine-tune on the first
-part of the ground before the second is mapped, whose minutes do not count, since the person goes on meanwhile.
+The ways: *tracing* draws all roads by hand, and *by paths* along the likeliest path between clicks. *editing* goes
+through the views of 250 m of the extracted network, deletes and draws with QGIS' own tools. The others add to it:
+*threshold*, the best of five by eye in two views, of which a map bears its share of a town of 25 km; *painting*, false
+lines by a click, and parts of them by a stroke, with a key that ends each view; *paths*, missing roads along the
+likeliest path; *learning*, a fine-tune on the first part of the ground before the second is mapped, whose minutes do
+not count, since the person goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ TOWN_KM = 25.0
 # Where a person gives up: the goal cannot be reached with what is corrected.
 LONGEST_S = 4 * 3600.0
 RIGHT_PATH, PATH_M, MARGIN_M = 0.85, 4.0, 60.0
-TRACING, EDITING = "tracing", "editing"
+TRACING, EDITING = ("tracing", "by paths"), "editing"
 PARTS = ("threshold", "painting", "paths", "learning")
 LAYOUTS = {"town": "organic", "countryside": "rural"}
 SEED = 600
@@ -114,7 +115,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     ways = [(), PARTS, *(tuple(each for each in PARTS if each != left_out) for left_out in PARTS)]
-    names = [TRACING, EDITING, "all parts", *(f"without {part}" for part in PARTS)]
+    names = [*TRACING, EDITING, "all parts", *(f"without {part}" for part in PARTS)]
     print("minutes per km of road" + " " * 6 + "".join(f"{name:>19}" for name in names), flush=True)
     for scene in scenes(arguments.folder):
         cells = [minutes(scene, arguments.folder, seed, ways) for seed in arguments.seeds]
@@ -133,13 +134,19 @@ def scenes(folder: Path) -> Iterator[Scene]:
 
 
 def minutes(scene: Scene, folder: Path, seed: int, ways: list[tuple[str, ...]]) -> list[float]:
-    """Return the minutes per kilometer of road that a person needs for both parts: by tracing, and each way."""
+    """Return the minutes per kilometer of road that a person needs for both parts: by tracing, and each way.
+
+    Tracing is by hand, then by paths along what the starter predicts.
+    """
     parts = [read_part(scene, area) for area in (scene.trained, scene.scored)]
     length_km = sum(part.truth.length.sum() for part in parts) / 1000
+    areas = list(zip(parts, (scene.trained, scene.scored), (False, True)))
+    evidence = [probability(scene, area, folder, is_second, False)[0] for _, area, is_second in areas]
     seconds = [sum(trace_all(part, seed) for part in parts)]
+    seconds.append(sum(trace_all(part, seed, raster) for part, raster in zip(parts, evidence)))
     for way in ways:
         spent_s = 0.0
-        for part, area, is_second in zip(parts, (scene.trained, scene.scored), (False, True)):
+        for part, area, is_second in areas:
             raster, threshold = probability(scene, area, folder, is_second, is_second and "learning" in way)
             chance = np.random.default_rng(seed)
             if "threshold" in way:
@@ -212,11 +219,13 @@ def by_hand_s(line: shapely.LineString) -> float:
     return THINK_S + len(line.simplify(DRAWN_M).coords) * (POINT_S + CLICK_S) + CLICK_S
 
 
-def trace_all(part: Part, seed: int) -> float:
-    """Return the seconds to draw roads by hand until enough are there."""
-    true_m = part.truth.length.sum()
-    person = Person(np.random.default_rng(seed), true_m, missing=list(part.truth.geometry))
-    work_through(person, part.views, by_hand_s, lambda line: 0.0, 0.0)
+def trace_all(part: Part, seed: int, raster: str = "") -> float:
+    """Return the seconds to draw roads until enough are there: by hand, or by paths along a raster."""
+    chance = np.random.default_rng(seed)
+    person = Person(chance, part.truth.length.sum(), missing=list(part.truth.geometry))
+    start = Map(part, part.truth, raster)
+    draw_s = partial(by_path_s, start=start, chance=chance) if raster else by_hand_s
+    work_through(person, part.views, draw_s, lambda line: 0.0, 0.0)
     return person.seconds
 
 
