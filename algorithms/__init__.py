@@ -9,7 +9,6 @@ from .network import (
     ExportChanges,
     ExportNetwork,
     MakeChallenge,
-    ReviewPlaces,
     SampleAccuracy,
     ScoreNetwork,
 )
@@ -52,7 +51,6 @@ ALGORITHMS = (
     CheckAccuracy,
     ExportNetwork,
     CompareNetworks,
-    ReviewPlaces,
     ApplyReview,
     MakeChallenge,
     ExportChanges,

@@ -140,36 +140,19 @@ class CompareNetworks(JobAlgorithm):
     styles: ClassVar = {"changes": "changes", "reached": "reached"}
 
 
-class ReviewPlaces(JobAlgorithm):
-    """A network and its probability in; places to review, and a grid of expected error, out."""
-
-    job_type = jobs.ReviewPlaces
-    group_id = "network"
-    keywords = "review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road"
-    renamed: ClassVar = {"lines": "INPUT", "places": "OUTPUT"}
-    whole = ("lines",)
-    numbers: ClassVar = {
-        "doubtful": "Doubtful places",
-        "missing": "Roads that may be missing",
-        "false_m": "Expected length of false roads (m)",
-        "missing_m": "Expected length of missing roads among the candidates (m)",
-    }
-    styles: ClassVar = {"places": "places", "hectares": "hectares"}
-
-
 class ApplyReview(JobAlgorithm):
-    """A network and its reviewed places in; the reviewed network, and labels to train on, out."""
+    """A network and its review in; the reviewed network, and labels to train on, out."""
 
     job_type = jobs.ApplyReview
     group_id = "network"
     keywords = "review,accept,reject,correct,merge,status,label,learn,training,line,road"
     renamed: ClassVar = {"lines": "INPUT", "roads": "OUTPUT"}
-    whole = ("lines", "review", "other_review")
+    whole = ("lines", "review", "other_review", "extracted_anew")
     numbers: ClassVar = {
-        "accepted": "Accepted places",
-        "rejected": "Rejected places",
-        "contradicted": "Places with contradicting answers",
-        "not_found": "Judged places on no line",
+        "accepted": "Accepted stretches",
+        "rejected": "Rejected stretches",
+        "contradicted": "Stretches with contradicting answers",
+        "not_found": "Judged stretches on no line",
         "machine_m": "Length of lines that nobody judged (m)",
         "reviewed_m": "Length of reviewed lines (m)",
         "drawn_m": "Length of drawn lines (m)",

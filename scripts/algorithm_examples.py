@@ -207,13 +207,8 @@ EXAMPLES = {
         "LOST_LENGTH_M",
         ("What has changed after a disaster",),
     ),
-    "reviewplaces": Example(
-        {"INPUT": "town_roads.gpkg", "PROBABILITY": "town_probability.tif", "OUTPUT": "places.gpkg"},
-        "DOUBTFUL",
-        (),
-    ),
     "applyreview": Example(
-        {"INPUT": "town_roads.gpkg", "REVIEW": "places.gpkg", "OUTPUT": "town_reviewed.gpkg"},
+        {"INPUT": "town_roads.gpkg", "REVIEW": "town_roads review.gpkg", "OUTPUT": "town_reviewed.gpkg"},
         "REJECTED",
         (),
     ),
@@ -249,6 +244,17 @@ EXAMPLES = {
         },
         "OUTPUT",
         ("Workflows", "Your first model, in five steps", "Reading the report"),
+    ),
+    "learnfromreview": Example(
+        {
+            "INPUT": "town.tif",
+            "ROADS": "town_roads.gpkg",
+            "REVIEW": "town_roads review.gpkg",
+            "MODEL": "town.safetensors",
+            "OUTPUT": "town_learned.gpkg",
+        },
+        "OUTPUT",
+        ("Workflows",),
     ),
     "updateosm": Example(
         {

@@ -20,7 +20,7 @@ from typing import Any
 from scripts.headless import BUILD, ROOT, environment, say
 
 STORY = ROOT / "tests" / "gui"
-SCREEN = "1600x1000x24"
+SCREEN_PX = (1600, 1000)
 # Settings that enable the plugin, as the plugin manager does, and switch off the start-up dialogs.
 SETTINGS = """[PythonPlugins]
 processing=true
@@ -39,10 +39,11 @@ LIVE = {"story": "live_story", "roads": 6, "rests": 4, "clips": True}
 
 
 @contextmanager
-def screen() -> Iterator[str]:
+def screen(scale: float) -> Iterator[str]:
     """Start an X server without hardware and yield its display's name."""
     receive, send = os.pipe()
-    command = ["Xvfb", "-displayfd", str(send), "-screen", "0", SCREEN, "-nolisten", "tcp"]
+    width, height = (round(scale * side) for side in SCREEN_PX)
+    command = ["Xvfb", "-displayfd", str(send), "-screen", "0", f"{width}x{height}x24", "-nolisten", "tcp"]
     server = subprocess.Popen(command, pass_fds=[send], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     os.close(send)
     try:
@@ -64,7 +65,7 @@ def act(folder: Path, plan: dict[str, Any], limit_s: float) -> dict[str, Any]:
     folder : Path
         For profile, user data and pictures; created if missing.
     plan : dict
-        Parameters of the story; see `story.py`.
+        Parameters of the story; see `story.py`. With `scale`, all is larger by that, and so is the screen.
     limit_s : float
         Time limit in seconds, after which QGIS ends itself; 30 s later it is killed.
 
@@ -87,10 +88,12 @@ def act(folder: Path, plan: dict[str, Any], limit_s: float) -> dict[str, Any]:
     seen = folder / "seen.json"
     paths = {"seen": str(seen), "pictures": str(folder), "limit_s": limit_s}
     (folder / "plan.json").write_text(json.dumps({**plan, **paths}))
-    with screen() as display:
+    scale = plan.get("scale", 1.0)
+    with screen(scale) as display:
         variables = {
             "DISPLAY": display,
             "QT_QPA_PLATFORM": "xcb",
+            "QT_SCALE_FACTOR": str(scale),
             "XDG_DATA_HOME": str(folder / "data"),
             "ROADSEG_PYTHON": (BUILD / "runtime-python.txt").read_text().strip(),
             "ROADSEG_CHECKOUT": str(ROOT),

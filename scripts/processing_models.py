@@ -77,6 +77,8 @@ class Model:
         Labels of parameters and outputs that differ from those of their steps.
     helps : mapping of str to str
         Helps of parameters that differ from those of their steps.
+    defaults : mapping of str to float
+        Defaults of numbers that differ from those of their steps.
     """
 
     title: str
@@ -88,6 +90,7 @@ class Model:
     required: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     helps: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, float] = field(default_factory=dict)
 
 
 def _same(*names: str) -> dict[str, str]:
@@ -97,6 +100,8 @@ def _same(*names: str) -> dict[str, str]:
 _CHALLENGE = Step(
     "roadseg:makechallenge", {}, {"INPUT": ("comparenetworks", "OUTPUT")}, results={"CHALLENGE": "OUTPUT"}
 )
+
+_REVIEWED = {"INPUT": "ROADS", **_same("REVIEW", "OTHER_REVIEW")}
 
 MODELS = {
     "maproads": Model(
@@ -133,6 +138,30 @@ MODELS = {
         ),
         ("INPUT", "ROADS", "AOI", "WIDTH_FIELD", "MINUTES", "WIDTH_M", "BASE_MODEL", "EXTENT"),
         helps={"EXTENT": "Rectangle to map. A layer that is not a file, such as a web map, needs an extent."},
+    ),
+    "learnfromreview": Model(
+        "Learn from the review",
+        "Teach a model the answers of a review, and extract the other roads anew: Apply a review, Fine-tune a model, "
+        "Extract roads, then Apply a review again.",
+        "The model learns from reviewed and drawn lines as roads, and from rejected ones as background. All lines that "
+        "nobody has judged are replaced by what it then extracts. Judged lines stay as they are, and rejected "
+        "stretches stay empty. Repeat this with the resulting roads, the model, and a review of places found in these "
+        "roads. Give the earlier reviews, too, merged to one layer: what was rejected in them then stays empty.",
+        "review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road",
+        (
+            Step("roadseg:applyreview", _REVIEWED, named="labels"),
+            Step(
+                "roadseg:finetune",
+                _same("INPUT", "BASE_MODEL", "MINUTES"),
+                {"ROADS": ("labels", "DRAWN"), "AOI": ("labels", "AOI")},
+                _same("MODEL", "REPORT"),
+            ),
+            Step("roadseg:extractroads", _same("INPUT", "EXTENT"), {"MODEL": ("finetune", "MODEL")}),
+            Step("roadseg:applyreview", _REVIEWED, {"EXTRACTED_ANEW": ("extractroads", "OUTPUT")}, _same("OUTPUT")),
+        ),
+        ("INPUT", "ROADS", "REVIEW", "OTHER_REVIEW", "BASE_MODEL", "MINUTES", "EXTENT"),
+        helps={"EXTENT": "Rectangle to map. A layer that is not a file, such as a web map, needs an extent."},
+        defaults={"MINUTES": 1.5},
     ),
     "updateosm": Model(
         "Update OSM: find new and lost roads",
@@ -230,6 +259,8 @@ def _definition(plan: Model, parameter: str) -> QgsProcessingParameterDefinition
     definition.setDescription(plan.labels.get(parameter, definition.description()))
     if parameter in plan.required:
         definition.setFlags(definition.flags() & ~_FLAGS.FlagOptional)
+    if parameter in plan.defaults:
+        definition.setDefaultValue(plan.defaults[parameter])
     if parameter in plan.helps:
         definition.setHelp(plan.helps[parameter])
     return definition

@@ -73,6 +73,7 @@ _SOURCE_TYPES = {
     "sample": [_LINE],
     "review": [_LINE],
     "other_review": [_LINE],
+    "extracted_anew": [_LINE],
 }
 _SINK_TYPES = {
     "roads": _LINE,
@@ -84,8 +85,6 @@ _SINK_TYPES = {
     "sample": _LINE,
     "reached": _POINT,
     "suggestions": _POLYGON,
-    "places": _LINE,
-    "hectares": _POLYGON,
     "drawn": _LINE,
     "no_road": _POLYGON,
     "aoi": _POLYGON,

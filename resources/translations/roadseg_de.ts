@@ -1308,46 +1308,6 @@
         <translation>Orte mit unveränderter Route</translation>
     </message>
     <message>
-        <source>Find places to review</source>
-        <translation>Zu prüfende Stellen finden</translation>
-    </message>
-    <message>
-        <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
-        <translation>Prüfung,zweifelhaft,fehlend,falsch,Kontrolle,Qualität,Priorität,Warteschlange,korrigieren,Gitter,Linie,Straße</translation>
-    </message>
-    <message>
-        <source>Longest stretch (m)</source>
-        <translation>Längster Abschnitt (m)</translation>
-    </message>
-    <message>
-        <source>Probability of missing roads</source>
-        <translation>Wahrscheinlichkeit fehlender Straßen</translation>
-    </message>
-    <message>
-        <source>Places to review</source>
-        <translation>Zu prüfende Stellen</translation>
-    </message>
-    <message>
-        <source>Expected error</source>
-        <translation>Erwarteter Fehler</translation>
-    </message>
-    <message>
-        <source>Doubtful places</source>
-        <translation>Zweifelhafte Stellen</translation>
-    </message>
-    <message>
-        <source>Roads that may be missing</source>
-        <translation>Möglicherweise fehlende Straßen</translation>
-    </message>
-    <message>
-        <source>Expected length of false roads (m)</source>
-        <translation>Erwartete Länge falscher Straßen (m)</translation>
-    </message>
-    <message>
-        <source>Expected length of missing roads among the candidates (m)</source>
-        <translation>Erwartete Länge fehlender Straßen unter den Kandidaten (m)</translation>
-    </message>
-    <message>
         <source>Apply a review</source>
         <translation>Prüfung anwenden</translation>
     </message>
@@ -1356,32 +1316,36 @@
         <translation>Prüfung,annehmen,ablehnen,korrigieren,zusammenführen,Status,Label,lernen,Training,Linie,Straße</translation>
     </message>
     <message>
-        <source>Reviewed places</source>
-        <translation>Geprüfte Stellen</translation>
+        <source>Review</source>
+        <translation>Prüfung</translation>
     </message>
     <message>
-        <source>Places reviewed by another person</source>
-        <translation>Von einer anderen Person geprüfte Stellen</translation>
+        <source>Other review</source>
+        <translation>Andere Prüfung</translation>
+    </message>
+    <message>
+        <source>Roads extracted anew</source>
+        <translation>Neu extrahierte Straßen</translation>
     </message>
     <message>
         <source>Reviewed roads</source>
         <translation>Geprüfte Straßen</translation>
     </message>
     <message>
-        <source>Accepted places</source>
-        <translation>Angenommene Stellen</translation>
+        <source>Accepted stretches</source>
+        <translation>Angenommene Abschnitte</translation>
     </message>
     <message>
-        <source>Rejected places</source>
-        <translation>Abgelehnte Stellen</translation>
+        <source>Rejected stretches</source>
+        <translation>Abgelehnte Abschnitte</translation>
     </message>
     <message>
-        <source>Places with contradicting answers</source>
-        <translation>Stellen mit widersprüchlichen Antworten</translation>
+        <source>Stretches with contradicting answers</source>
+        <translation>Abschnitte mit widersprüchlichen Antworten</translation>
     </message>
     <message>
-        <source>Judged places on no line</source>
-        <translation>Beurteilte Stellen ohne Linie</translation>
+        <source>Judged stretches on no line</source>
+        <translation>Beurteilte Abschnitte auf keiner Linie</translation>
     </message>
     <message>
         <source>Length of lines that nobody judged (m)</source>
@@ -1418,6 +1382,10 @@
     <message>
         <source>Displaced roads</source>
         <translation>Versetzte Straßen</translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Längster Abschnitt (m)</translation>
     </message>
     <message>
         <source>Challenge</source>
@@ -1494,6 +1462,14 @@
     <message>
         <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
         <translation>trainieren,lernen,modell,karte,netz,mittellinie,achse,deep learning,arbeitsablauf,straße</translation>
+    </message>
+    <message>
+        <source>Learn from the review</source>
+        <translation>Aus der Prüfung lernen</translation>
+    </message>
+    <message>
+        <source>review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road</source>
+        <translation>Prüfung,aktives Lernen,Urteil,annehmen,ablehnen,verbessern,nachtrainieren,trainieren,extrahieren,Deep Learning,Arbeitsablauf,Straße</translation>
     </message>
     <message>
         <source>Map roads with a model</source>
@@ -1892,10 +1868,6 @@
         <translation>Straßen nachzeichnen</translation>
     </message>
     <message>
-        <source>Review</source>
-        <translation>Prüfung</translation>
-    </message>
-    <message>
         <source>Try it on a generated scene</source>
         <translation>An einer erzeugten Szene ausprobieren</translation>
     </message>
@@ -1948,28 +1920,72 @@
         <translation>&lt;b&gt;Verschobene Straße&lt;/b&gt;, {length}. Nehmen Sie das an, wenn das Bild die Straße neben der Linie zeigt.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
-        <translation>&lt;b&gt;Zweifelhafte Straße&lt;/b&gt;, {length}. Annehmen, wenn das Bild entlang der ganzen Linie eine Straße zeigt.</translation>
+        <source>&lt;b&gt;Road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Straße&lt;/b&gt;, {length}. Annehmen, wenn das Bild hier eine Straße zeigt.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Fehlende Straße&lt;/b&gt;, {length}. Annehmen, wenn das Bild hier eine Straße zeigt.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Straße der Stichprobe&lt;/b&gt;, {length}. Annehmen, wenn das Bild hier eine Straße zeigt.</translation>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if most of it lies on a road.</source>
+        <translation>&lt;b&gt;Straße der Stichprobe&lt;/b&gt;, {length}. Annehmen, wenn der größte Teil auf einer Straße liegt.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
         <translation>&lt;b&gt;Transekt&lt;/b&gt;, {length}. Wie viele Straßen kreuzen ihn, die dem Netz fehlen?</translation>
     </message>
     <message>
+        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
+        <translation>Der Layer wird gerade bearbeitet. Speichern oder verwerfen Sie seine Änderungen, um die Prüfung fortzusetzen.</translation>
+    </message>
+    <message>
         <source>The layer {layer} was removed. The review has ended.</source>
         <translation>Der Layer {layer} wurde entfernt. Die Prüfung ist beendet.</translation>
     </message>
     <message>
-        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
-        <translation>Der Layer wird gerade bearbeitet. Speichern oder verwerfen Sie seine Änderungen, um die Prüfung fortzusetzen.</translation>
+        <source>The line was reviewed elsewhere in the meantime. Its answer stays.</source>
+        <translation>Die Linie wurde inzwischen anderswo geprüft. Die Antwort bleibt.</translation>
+    </message>
+    <message>
+        <source>The review is complete. Apply a review writes the network without what was rejected.</source>
+        <translation>Die Prüfung ist abgeschlossen. „Prüfung anwenden“ schreibt das Netz ohne das Abgelehnte.</translation>
+    </message>
+    <message>
+        <source>Roads are hardly seen at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
+        <translation>Bei diesem Maßstab sind Straßen kaum zu erkennen. Zoomen Sie bis mindestens 1:{scale} hinein, um einen Ausschnitt anzunehmen.</translation>
+    </message>
+    <message>
+        <source>There is no line under the brush.</source>
+        <translation>Unter dem Pinsel ist keine Linie.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;{count}&lt;/b&gt; lines in this view have no verdict. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <translation>&lt;b&gt;{count}&lt;/b&gt; Linien in diesem Ausschnitt sind unbeurteilt. Klicken Sie auf eine falsche Linie, oder malen Sie ihren falschen Teil nach. „Neu zeichnen“ verfolgt eine fehlende Straße. Dann annehmen: Der Rest des Ausschnitts stimmt.</translation>
+    </message>
+    <message>
+        <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>
+        <translation>Speichern Sie ihn als GeoPackage (im Menü „Permanent machen“ oder „Export“), und prüfen Sie diesen Layer.</translation>
+    </message>
+    <message>
+        <source>Rename the file.</source>
+        <translation>Benennen Sie die Datei um.</translation>
+    </message>
+    <message>
+        <source>Copy the network to a folder in which you may write.</source>
+        <translation>Kopieren Sie das Netz in einen Ordner, in den Sie schreiben dürfen.</translation>
+    </message>
+    <message>
+        <source>Review of {layer}</source>
+        <translation>Prüfung von {layer}</translation>
+    </message>
+    <message>
+        <source>The review cannot be written to {path} ({reason}).</source>
+        <translation>Die Prüfung kann nicht nach {path} geschrieben werden ({reason}).</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is in no file beside which its review could be written.</source>
+        <translation>Der Layer {layer} liegt in keiner Datei, neben die seine Prüfung geschrieben werden könnte.</translation>
+    </message>
+    <message>
+        <source>{path} is not the review of a network.</source>
+        <translation>{path} ist nicht die Prüfung eines Netzes.</translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
@@ -2000,8 +2016,16 @@
         <translation>Zur Linie zoomen</translation>
     </message>
     <message>
-        <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
-        <translation>Wählen Sie im Layerbedienfeld das Ergebnis von Zu prüfende Stellen finden oder Straßennetze vergleichen.</translation>
+        <source>Redraw</source>
+        <translation>Neu zeichnen</translation>
+    </message>
+    <message>
+        <source>Learn from the review…</source>
+        <translation>Aus der Prüfung lernen…</translation>
+    </message>
+    <message>
+        <source>Select a road network, or the result of Compare road networks or Draw an accuracy sample.</source>
+        <translation>Wählen Sie ein Straßennetz oder das Ergebnis von „Straßennetze vergleichen“ oder „Genauigkeitsstichprobe ziehen“.</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
@@ -2020,10 +2044,6 @@
         <translation>Benennen Sie das Feld um, damit die Prüfung ein eigenes Feld bekommt.</translation>
     </message>
     <message>
-        <source>The review cannot be written to the layer {layer} ({reason}).</source>
-        <translation>Die Prüfung kann nicht in den Layer {layer} geschrieben werden ({reason}).</translation>
-    </message>
-    <message>
         <source>Close other programs that use its file, and make room on the disk.</source>
         <translation>Schließen Sie andere Programme, die seine Datei benutzen, und schaffen Sie Platz auf dem Datenträger.</translation>
     </message>
@@ -2034,6 +2054,30 @@
     <message>
         <source>The field “{field}” of the layer {layer} is not a text field.</source>
         <translation>Das Feld „{field}“ des Layers {layer} ist kein Textfeld.</translation>
+    </message>
+    <message>
+        <source>The review cannot be written to the layer {layer} ({reason}).</source>
+        <translation>Die Prüfung kann nicht in den Layer {layer} geschrieben werden ({reason}).</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, 95-%-Intervall {low} bis {high}</translation>
+    </message>
+    <message>
+        <source>About {more} more places would give ±{margin} points; {left} are left.</source>
+        <translation>Etwa {more} weitere Stellen ergäben ±{margin} Punkte; {left} sind übrig.</translation>
+    </message>
+    <message>
+        <source>Places to judge before the first estimate: {count}</source>
+        <translation>Bis zur ersten Schätzung zu beurteilende Stellen: {count}</translation>
+    </message>
+    <message>
+        <source>Both are known to ±{margin} points. &lt;b&gt;Enough: you can stop.&lt;/b&gt;</source>
+        <translation>Beide sind auf ±{margin} Punkte bekannt. &lt;b&gt;Genug: Sie können aufhören.&lt;/b&gt;</translation>
+    </message>
+    <message>
+        <source>The layer says nothing of the accuracy. {reason}</source>
+        <translation>Der Layer sagt nichts über die Genauigkeit. {reason}</translation>
     </message>
     <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>
@@ -2144,8 +2188,8 @@
         <translation>Öffnet einen Dialog, in dem der erweiterte Parameter Schwellenwert ausgefüllt ist</translation>
     </message>
     <message>
-        <source>Drag around a part of the map. Enter takes all that the map shows.</source>
-        <translation>Umfahren Sie einen Teil der Karte mit gedrückter Maustaste. Die Eingabetaste nimmt alles, was die Karte zeigt.</translation>
+        <source>Drag around a part of the map, or across it for a rectangle.</source>
+        <translation>Umfahren Sie einen Teil der Karte mit gedrückter Maustaste, oder ziehen Sie quer darüber ein Rechteck auf.</translation>
     </message>
     <message>
         <source>Select a road probability, and choose Threshold.</source>
@@ -2156,8 +2200,20 @@
         <translation>Straßenwahrscheinlichkeit, entlang der Straßen nachgezeichnet werden:</translation>
     </message>
     <message>
+        <source>The layer {layer} cannot be saved ({reason}).</source>
+        <translation>Der Layer {layer} kann nicht gespeichert werden ({reason}).</translation>
+    </message>
+    <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Verschieben Sie die Karte dorthin, wo sie liegt, oder wählen Sie „Straßen nachzeichnen“ noch einmal für eine andere.</translation>
+    </message>
+    <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>Der Layer {layer} wird nicht mehr bearbeitet. Das Nachzeichnen ist beendet.</translation>
+    </message>
+    <message>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>Die Straßenwahrscheinlichkeit {layer} deckt diesen Teil der Karte nicht ab.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

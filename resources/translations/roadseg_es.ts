@@ -1308,46 +1308,6 @@
         <translation>Lugares con la ruta sin cambios</translation>
     </message>
     <message>
-        <source>Find places to review</source>
-        <translation>Buscar lugares por revisar</translation>
-    </message>
-    <message>
-        <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
-        <translation>revisión,dudoso,falta,falso,comprobar,calidad,prioridad,cola,corregir,cuadrícula,línea,carretera</translation>
-    </message>
-    <message>
-        <source>Longest stretch (m)</source>
-        <translation>Tramo más largo (m)</translation>
-    </message>
-    <message>
-        <source>Probability of missing roads</source>
-        <translation>Probabilidad de las carreteras que faltan</translation>
-    </message>
-    <message>
-        <source>Places to review</source>
-        <translation>Lugares por revisar</translation>
-    </message>
-    <message>
-        <source>Expected error</source>
-        <translation>Error esperado</translation>
-    </message>
-    <message>
-        <source>Doubtful places</source>
-        <translation>Lugares dudosos</translation>
-    </message>
-    <message>
-        <source>Roads that may be missing</source>
-        <translation>Carreteras que quizá faltan</translation>
-    </message>
-    <message>
-        <source>Expected length of false roads (m)</source>
-        <translation>Longitud esperada de carreteras falsas (m)</translation>
-    </message>
-    <message>
-        <source>Expected length of missing roads among the candidates (m)</source>
-        <translation>Longitud esperada de carreteras que faltan entre las candidatas (m)</translation>
-    </message>
-    <message>
         <source>Apply a review</source>
         <translation>Aplicar una revisión</translation>
     </message>
@@ -1356,32 +1316,36 @@
         <translation>revisión,aceptar,rechazar,corregir,combinar,estado,etiqueta,aprender,entrenamiento,línea,carretera</translation>
     </message>
     <message>
-        <source>Reviewed places</source>
-        <translation>Lugares revisados</translation>
+        <source>Review</source>
+        <translation>Revisión</translation>
     </message>
     <message>
-        <source>Places reviewed by another person</source>
-        <translation>Lugares revisados por otra persona</translation>
+        <source>Other review</source>
+        <translation>Otra revisión</translation>
+    </message>
+    <message>
+        <source>Roads extracted anew</source>
+        <translation>Carreteras extraídas de nuevo</translation>
     </message>
     <message>
         <source>Reviewed roads</source>
         <translation>Carreteras revisadas</translation>
     </message>
     <message>
-        <source>Accepted places</source>
-        <translation>Lugares aceptados</translation>
+        <source>Accepted stretches</source>
+        <translation>Tramos aceptados</translation>
     </message>
     <message>
-        <source>Rejected places</source>
-        <translation>Lugares rechazados</translation>
+        <source>Rejected stretches</source>
+        <translation>Tramos rechazados</translation>
     </message>
     <message>
-        <source>Places with contradicting answers</source>
-        <translation>Lugares con respuestas contradictorias</translation>
+        <source>Stretches with contradicting answers</source>
+        <translation>Tramos con respuestas contradictorias</translation>
     </message>
     <message>
-        <source>Judged places on no line</source>
-        <translation>Lugares juzgados sin línea</translation>
+        <source>Judged stretches on no line</source>
+        <translation>Tramos juzgados que no están en ninguna línea</translation>
     </message>
     <message>
         <source>Length of lines that nobody judged (m)</source>
@@ -1418,6 +1382,10 @@
     <message>
         <source>Displaced roads</source>
         <translation>Vías desplazadas</translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Tramo más largo (m)</translation>
     </message>
     <message>
         <source>Challenge</source>
@@ -1494,6 +1462,14 @@
     <message>
         <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
         <translation>entrenar,aprender,modelo,mapa,red,eje,línea central,aprendizaje profundo,flujo de trabajo,vía</translation>
+    </message>
+    <message>
+        <source>Learn from the review</source>
+        <translation>Aprender de la revisión</translation>
+    </message>
+    <message>
+        <source>review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road</source>
+        <translation>revisión,aprendizaje activo,veredicto,aceptar,rechazar,mejorar,ajustar,entrenar,extraer,aprendizaje profundo,flujo de trabajo,carretera</translation>
     </message>
     <message>
         <source>Map roads with a model</source>
@@ -1892,10 +1868,6 @@
         <translation>Trazar vías</translation>
     </message>
     <message>
-        <source>Review</source>
-        <translation>Revisión</translation>
-    </message>
-    <message>
         <source>Try it on a generated scene</source>
         <translation>Probar con una escena generada</translation>
     </message>
@@ -1948,28 +1920,72 @@
         <translation>&lt;b&gt;Vía desplazada&lt;/b&gt;, {length}. Acepte si la imagen muestra la vía al lado de la línea.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
-        <translation>&lt;b&gt;Carretera dudosa&lt;/b&gt;, {length}. Aceptar si la imagen muestra una carretera a lo largo de toda la línea.</translation>
+        <source>&lt;b&gt;Road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Vía&lt;/b&gt;, {length}. Acepte si la imagen muestra aquí una vía.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Carretera que falta&lt;/b&gt;, {length}. Aceptar si la imagen muestra aquí una carretera.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Carretera de la muestra&lt;/b&gt;, {length}. Aceptar si la imagen muestra aquí una carretera.</translation>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if most of it lies on a road.</source>
+        <translation>&lt;b&gt;Vía de la muestra&lt;/b&gt;, {length}. Acepte si la mayor parte está sobre una vía.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
         <translation>&lt;b&gt;Transecto&lt;/b&gt;, {length}. ¿Cuántas carreteras lo cruzan que faltan en la red?</translation>
     </message>
     <message>
+        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
+        <translation>La capa se está editando. Guarde o descarte sus ediciones para continuar la revisión.</translation>
+    </message>
+    <message>
         <source>The layer {layer} was removed. The review has ended.</source>
         <translation>Se quitó la capa {layer}. La revisión ha terminado.</translation>
     </message>
     <message>
-        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
-        <translation>La capa se está editando. Guarde o descarte sus ediciones para continuar la revisión.</translation>
+        <source>The line was reviewed elsewhere in the meantime. Its answer stays.</source>
+        <translation>Entretanto, la línea se revisó en otro lugar. Su respuesta se conserva.</translation>
+    </message>
+    <message>
+        <source>The review is complete. Apply a review writes the network without what was rejected.</source>
+        <translation>La revisión está completa. «Aplicar una revisión» escribe la red sin lo rechazado.</translation>
+    </message>
+    <message>
+        <source>Roads are hardly seen at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
+        <translation>A esta escala apenas se ven las vías. Acerque el mapa al menos hasta 1:{scale} para aceptar una vista.</translation>
+    </message>
+    <message>
+        <source>There is no line under the brush.</source>
+        <translation>No hay ninguna línea bajo el pincel.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;{count}&lt;/b&gt; lines in this view have no verdict. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <translation>&lt;b&gt;{count}&lt;/b&gt; líneas de esta vista no tienen veredicto. Haga clic en una línea errónea o pinte a lo largo de su parte errónea. «Volver a dibujar» traza una vía que falta. Después acepte: el resto de la vista es correcto.</translation>
+    </message>
+    <message>
+        <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>
+        <translation>Guárdela como GeoPackage (Hacer permanente o Exportar en su menú) y revise esa capa.</translation>
+    </message>
+    <message>
+        <source>Rename the file.</source>
+        <translation>Cambie el nombre del archivo.</translation>
+    </message>
+    <message>
+        <source>Copy the network to a folder in which you may write.</source>
+        <translation>Copie la red en una carpeta en la que pueda escribir.</translation>
+    </message>
+    <message>
+        <source>Review of {layer}</source>
+        <translation>Revisión de {layer}</translation>
+    </message>
+    <message>
+        <source>The review cannot be written to {path} ({reason}).</source>
+        <translation>La revisión no se puede escribir en {path} ({reason}).</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is in no file beside which its review could be written.</source>
+        <translation>La capa {layer} no está en ningún archivo junto al que se pueda escribir su revisión.</translation>
+    </message>
+    <message>
+        <source>{path} is not the review of a network.</source>
+        <translation>{path} no es la revisión de una red.</translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
@@ -2000,8 +2016,16 @@
         <translation>Acercar a la línea</translation>
     </message>
     <message>
-        <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
-        <translation>Seleccione en el panel de capas el resultado de Buscar lugares por revisar o Comparar redes viarias.</translation>
+        <source>Redraw</source>
+        <translation>Volver a dibujar</translation>
+    </message>
+    <message>
+        <source>Learn from the review…</source>
+        <translation>Aprender de la revisión…</translation>
+    </message>
+    <message>
+        <source>Select a road network, or the result of Compare road networks or Draw an accuracy sample.</source>
+        <translation>Seleccione una red de vías, o el resultado de «Comparar redes de vías» o «Extraer una muestra de exactitud».</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
@@ -2020,10 +2044,6 @@
         <translation>Cambie el nombre del campo para que la revisión tenga un campo propio.</translation>
     </message>
     <message>
-        <source>The review cannot be written to the layer {layer} ({reason}).</source>
-        <translation>La revisión no se puede escribir en la capa {layer} ({reason}).</translation>
-    </message>
-    <message>
         <source>Close other programs that use its file, and make room on the disk.</source>
         <translation>Cierre otros programas que usen su archivo y libere espacio en el disco.</translation>
     </message>
@@ -2034,6 +2054,30 @@
     <message>
         <source>The field “{field}” of the layer {layer} is not a text field.</source>
         <translation>El campo «{field}» de la capa {layer} no es un campo de texto.</translation>
+    </message>
+    <message>
+        <source>The review cannot be written to the layer {layer} ({reason}).</source>
+        <translation>La revisión no se puede escribir en la capa {layer} ({reason}).</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, intervalo del 95 %: de {low} a {high}</translation>
+    </message>
+    <message>
+        <source>About {more} more places would give ±{margin} points; {left} are left.</source>
+        <translation>Unos {more} lugares más darían ±{margin} puntos; quedan {left}.</translation>
+    </message>
+    <message>
+        <source>Places to judge before the first estimate: {count}</source>
+        <translation>Lugares por juzgar antes de la primera estimación: {count}</translation>
+    </message>
+    <message>
+        <source>Both are known to ±{margin} points. &lt;b&gt;Enough: you can stop.&lt;/b&gt;</source>
+        <translation>Ambas se conocen con ±{margin} puntos. &lt;b&gt;Suficiente: puede parar.&lt;/b&gt;</translation>
+    </message>
+    <message>
+        <source>The layer says nothing of the accuracy. {reason}</source>
+        <translation>La capa no dice nada sobre la exactitud. {reason}</translation>
     </message>
     <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>
@@ -2144,8 +2188,8 @@
         <translation>Abre un diálogo con el parámetro avanzado Umbral ya rellenado</translation>
     </message>
     <message>
-        <source>Drag around a part of the map. Enter takes all that the map shows.</source>
-        <translation>Arrastre alrededor de una parte del mapa. Intro toma todo lo que muestra el mapa.</translation>
+        <source>Drag around a part of the map, or across it for a rectangle.</source>
+        <translation>Arrastre alrededor de una parte del mapa, o a través de ella para un rectángulo.</translation>
     </message>
     <message>
         <source>Select a road probability, and choose Threshold.</source>
@@ -2156,8 +2200,20 @@
         <translation>Probabilidad de vía a lo largo de la cual se trazan las vías:</translation>
     </message>
     <message>
+        <source>The layer {layer} cannot be saved ({reason}).</source>
+        <translation>La capa {layer} no se puede guardar ({reason}).</translation>
+    </message>
+    <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Mueva el mapa hasta donde está, o elija de nuevo Trazar vías para usar otra.</translation>
+    </message>
+    <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>La capa {layer} ya no se está editando. El trazado ha terminado.</translation>
+    </message>
+    <message>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>La probabilidad de carretera {layer} no cubre esta parte del mapa.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

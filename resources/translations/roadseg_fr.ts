@@ -1308,46 +1308,6 @@
         <translation>Lieux dont l'itinéraire est inchangé</translation>
     </message>
     <message>
-        <source>Find places to review</source>
-        <translation>Trouver les endroits à vérifier</translation>
-    </message>
-    <message>
-        <source>review,doubtful,missing,false,check,quality,priority,queue,correct,grid,line,road</source>
-        <translation>vérification,douteux,manquant,faux,contrôle,qualité,priorité,file,corriger,grille,ligne,route</translation>
-    </message>
-    <message>
-        <source>Longest stretch (m)</source>
-        <translation>Plus long tronçon (m)</translation>
-    </message>
-    <message>
-        <source>Probability of missing roads</source>
-        <translation>Probabilité des routes manquantes</translation>
-    </message>
-    <message>
-        <source>Places to review</source>
-        <translation>Endroits à vérifier</translation>
-    </message>
-    <message>
-        <source>Expected error</source>
-        <translation>Erreur attendue</translation>
-    </message>
-    <message>
-        <source>Doubtful places</source>
-        <translation>Endroits douteux</translation>
-    </message>
-    <message>
-        <source>Roads that may be missing</source>
-        <translation>Routes peut-être manquantes</translation>
-    </message>
-    <message>
-        <source>Expected length of false roads (m)</source>
-        <translation>Longueur attendue de fausses routes (m)</translation>
-    </message>
-    <message>
-        <source>Expected length of missing roads among the candidates (m)</source>
-        <translation>Longueur attendue de routes manquantes parmi les candidates (m)</translation>
-    </message>
-    <message>
         <source>Apply a review</source>
         <translation>Appliquer une vérification</translation>
     </message>
@@ -1356,32 +1316,36 @@
         <translation>vérification,accepter,rejeter,corriger,fusionner,statut,étiquette,apprendre,entraînement,ligne,route</translation>
     </message>
     <message>
-        <source>Reviewed places</source>
-        <translation>Endroits vérifiés</translation>
+        <source>Review</source>
+        <translation>Vérification</translation>
     </message>
     <message>
-        <source>Places reviewed by another person</source>
-        <translation>Endroits vérifiés par une autre personne</translation>
+        <source>Other review</source>
+        <translation>Autre vérification</translation>
+    </message>
+    <message>
+        <source>Roads extracted anew</source>
+        <translation>Routes extraites à nouveau</translation>
     </message>
     <message>
         <source>Reviewed roads</source>
         <translation>Routes vérifiées</translation>
     </message>
     <message>
-        <source>Accepted places</source>
-        <translation>Endroits acceptés</translation>
+        <source>Accepted stretches</source>
+        <translation>Tronçons acceptés</translation>
     </message>
     <message>
-        <source>Rejected places</source>
-        <translation>Endroits rejetés</translation>
+        <source>Rejected stretches</source>
+        <translation>Tronçons rejetés</translation>
     </message>
     <message>
-        <source>Places with contradicting answers</source>
-        <translation>Endroits aux réponses contradictoires</translation>
+        <source>Stretches with contradicting answers</source>
+        <translation>Tronçons aux réponses contradictoires</translation>
     </message>
     <message>
-        <source>Judged places on no line</source>
-        <translation>Endroits jugés sans ligne</translation>
+        <source>Judged stretches on no line</source>
+        <translation>Tronçons jugés qui ne sont sur aucune ligne</translation>
     </message>
     <message>
         <source>Length of lines that nobody judged (m)</source>
@@ -1418,6 +1382,10 @@
     <message>
         <source>Displaced roads</source>
         <translation>Routes déplacées</translation>
+    </message>
+    <message>
+        <source>Longest stretch (m)</source>
+        <translation>Plus long tronçon (m)</translation>
     </message>
     <message>
         <source>Challenge</source>
@@ -1494,6 +1462,14 @@
     <message>
         <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
         <translation>entraîner,apprendre,modèle,carte,réseau,axe,ligne médiane,apprentissage profond,chaîne de traitement,route</translation>
+    </message>
+    <message>
+        <source>Learn from the review</source>
+        <translation>Apprendre de la vérification</translation>
+    </message>
+    <message>
+        <source>review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road</source>
+        <translation>vérification,apprentissage actif,verdict,accepter,rejeter,améliorer,affiner,entraîner,extraire,apprentissage profond,chaîne de traitement,route</translation>
     </message>
     <message>
         <source>Map roads with a model</source>
@@ -1892,10 +1868,6 @@
         <translation>Tracer des routes</translation>
     </message>
     <message>
-        <source>Review</source>
-        <translation>Vérification</translation>
-    </message>
-    <message>
         <source>Try it on a generated scene</source>
         <translation>Essayer sur une scène générée</translation>
     </message>
@@ -1948,28 +1920,72 @@
         <translation>&lt;b&gt;Route déplacée&lt;/b&gt;, {length}. Acceptez si l'image montre la route à côté de la ligne.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Doubtful road&lt;/b&gt;, {length}. Accept if the image shows a road along the whole line.</source>
-        <translation>&lt;b&gt;Route douteuse&lt;/b&gt;, {length}. Accepter si l’image montre une route tout le long de la ligne.</translation>
+        <source>&lt;b&gt;Road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
+        <translation>&lt;b&gt;Route&lt;/b&gt;, {length}. Accepter si l’image montre ici une route.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;Missing road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Route manquante&lt;/b&gt;, {length}. Accepter si l’image montre une route ici.</translation>
-    </message>
-    <message>
-        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if the image shows a road here.</source>
-        <translation>&lt;b&gt;Route de l’échantillon&lt;/b&gt;, {length}. Accepter si l’image montre une route ici.</translation>
+        <source>&lt;b&gt;Sampled road&lt;/b&gt;, {length}. Accept if most of it lies on a road.</source>
+        <translation>&lt;b&gt;Route de l’échantillon&lt;/b&gt;, {length}. Accepter si la plus grande partie se trouve sur une route.</translation>
     </message>
     <message>
         <source>&lt;b&gt;Transect&lt;/b&gt;, {length}. How many roads cross it that the network lacks?</source>
         <translation>&lt;b&gt;Transect&lt;/b&gt;, {length}. Combien de routes le croisent qui manquent au réseau ?</translation>
     </message>
     <message>
+        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
+        <translation>La couche est en cours d'édition. Enregistrez ou abandonnez ses modifications pour continuer la vérification.</translation>
+    </message>
+    <message>
         <source>The layer {layer} was removed. The review has ended.</source>
         <translation>La couche {layer} a été retirée. La vérification est terminée.</translation>
     </message>
     <message>
-        <source>The layer is being edited. Save or discard its edits to continue the review.</source>
-        <translation>La couche est en cours d'édition. Enregistrez ou abandonnez ses modifications pour continuer la vérification.</translation>
+        <source>The line was reviewed elsewhere in the meantime. Its answer stays.</source>
+        <translation>La ligne a été vérifiée ailleurs entre-temps. Sa réponse reste.</translation>
+    </message>
+    <message>
+        <source>The review is complete. Apply a review writes the network without what was rejected.</source>
+        <translation>La vérification est terminée. « Appliquer une vérification » écrit le réseau sans ce qui a été rejeté.</translation>
+    </message>
+    <message>
+        <source>Roads are hardly seen at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
+        <translation>À cette échelle, on voit à peine les routes. Zoomez au moins jusqu’à 1:{scale} pour accepter une vue.</translation>
+    </message>
+    <message>
+        <source>There is no line under the brush.</source>
+        <translation>Il n’y a aucune ligne sous le pinceau.</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;{count}&lt;/b&gt; lines in this view have no verdict. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <translation>&lt;b&gt;{count}&lt;/b&gt; lignes de cette vue n’ont pas de verdict. Cliquez sur une ligne fausse, ou peignez le long de sa partie fausse. « Redessiner » trace une route manquante. Puis acceptez : le reste de la vue est juste.</translation>
+    </message>
+    <message>
+        <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>
+        <translation>Enregistrez-la en GeoPackage (Rendre permanente ou Exporter dans son menu), et vérifiez cette couche.</translation>
+    </message>
+    <message>
+        <source>Rename the file.</source>
+        <translation>Renommez le fichier.</translation>
+    </message>
+    <message>
+        <source>Copy the network to a folder in which you may write.</source>
+        <translation>Copiez le réseau dans un dossier où vous pouvez écrire.</translation>
+    </message>
+    <message>
+        <source>Review of {layer}</source>
+        <translation>Vérification de {layer}</translation>
+    </message>
+    <message>
+        <source>The review cannot be written to {path} ({reason}).</source>
+        <translation>La vérification ne peut pas être écrite dans {path} ({reason}).</translation>
+    </message>
+    <message>
+        <source>The layer {layer} is in no file beside which its review could be written.</source>
+        <translation>La couche {layer} n’est dans aucun fichier à côté duquel sa vérification pourrait être écrite.</translation>
+    </message>
+    <message>
+        <source>{path} is not the review of a network.</source>
+        <translation>{path} n’est pas la vérification d’un réseau.</translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>
@@ -2000,8 +2016,16 @@
         <translation>Zoomer sur la ligne</translation>
     </message>
     <message>
-        <source>Select the result of Find places to review or Compare road networks in the layer panel.</source>
-        <translation>Sélectionnez dans le panneau des couches le résultat de Trouver les endroits à vérifier ou de Comparer des réseaux routiers.</translation>
+        <source>Redraw</source>
+        <translation>Redessiner</translation>
+    </message>
+    <message>
+        <source>Learn from the review…</source>
+        <translation>Apprendre de la vérification…</translation>
+    </message>
+    <message>
+        <source>Select a road network, or the result of Compare road networks or Draw an accuracy sample.</source>
+        <translation>Sélectionnez un réseau routier, ou le résultat de « Comparer des réseaux routiers » ou de « Tirer un échantillon de précision ».</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>
@@ -2020,10 +2044,6 @@
         <translation>Renommez le champ, pour que la vérification ait son propre champ.</translation>
     </message>
     <message>
-        <source>The review cannot be written to the layer {layer} ({reason}).</source>
-        <translation>La vérification ne peut pas être écrite dans la couche {layer} ({reason}).</translation>
-    </message>
-    <message>
         <source>Close other programs that use its file, and make room on the disk.</source>
         <translation>Fermez les autres programmes qui utilisent son fichier, et libérez de la place sur le disque.</translation>
     </message>
@@ -2034,6 +2054,30 @@
     <message>
         <source>The field “{field}” of the layer {layer} is not a text field.</source>
         <translation>Le champ « {field} » de la couche {layer} n'est pas un champ de texte.</translation>
+    </message>
+    <message>
+        <source>The review cannot be written to the layer {layer} ({reason}).</source>
+        <translation>La vérification ne peut pas être écrite dans la couche {layer} ({reason}).</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, intervalle à 95 % : de {low} à {high}</translation>
+    </message>
+    <message>
+        <source>About {more} more places would give ±{margin} points; {left} are left.</source>
+        <translation>Environ {more} lieux de plus donneraient ±{margin} points ; il en reste {left}.</translation>
+    </message>
+    <message>
+        <source>Places to judge before the first estimate: {count}</source>
+        <translation>Lieux à juger avant la première estimation : {count}</translation>
+    </message>
+    <message>
+        <source>Both are known to ±{margin} points. &lt;b&gt;Enough: you can stop.&lt;/b&gt;</source>
+        <translation>Les deux sont connues à ±{margin} points. &lt;b&gt;Assez : vous pouvez arrêter.&lt;/b&gt;</translation>
+    </message>
+    <message>
+        <source>The layer says nothing of the accuracy. {reason}</source>
+        <translation>La couche ne dit rien de la précision. {reason}</translation>
     </message>
     <message>
         <source>This computer was suspended for {minutes} min. The session continues.</source>
@@ -2144,8 +2188,8 @@
         <translation>Ouvre une boîte de dialogue dans laquelle le paramètre avancé Seuil est rempli</translation>
     </message>
     <message>
-        <source>Drag around a part of the map. Enter takes all that the map shows.</source>
-        <translation>Entourez une partie de la carte en maintenant le bouton de la souris. Entrée prend tout ce que montre la carte.</translation>
+        <source>Drag around a part of the map, or across it for a rectangle.</source>
+        <translation>Entourez une partie de la carte en maintenant le bouton de la souris, ou traversez-la pour un rectangle.</translation>
     </message>
     <message>
         <source>Select a road probability, and choose Threshold.</source>
@@ -2156,8 +2200,20 @@
         <translation>Probabilité de route le long de laquelle les routes sont tracées :</translation>
     </message>
     <message>
+        <source>The layer {layer} cannot be saved ({reason}).</source>
+        <translation>La couche {layer} ne peut pas être enregistrée ({reason}).</translation>
+    </message>
+    <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Déplacez la carte là où elle se trouve, ou choisissez à nouveau « Tracer des routes » pour une autre.</translation>
+    </message>
+    <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>La couche {layer} n'est plus en cours d'édition. Le tracé est terminé.</translation>
+    </message>
+    <message>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>La probabilité de route {layer} ne couvre pas cette partie de la carte.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

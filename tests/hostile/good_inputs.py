@@ -36,7 +36,6 @@ class Goods:
     after: str  # its roads but one
     changes: str  # its roads as new ones
     judged: str  # an accuracy sample with verdicts
-    extracted: str  # its roads with the probability that each is one
     reviewed: str  # two of them with verdicts
     extract: str  # roads beside its own as ways of OpenStreetMap
     places: str  # points on its roads, with a field `name`
@@ -85,12 +84,8 @@ class Goods:
                 "lines": self.roads, "raster": self.probability, "aoi": self.aoi, "sample": str(out / "sample.gpkg"),
             },
             "checkaccuracy": {"sample": self.judged, "report": str(out / "report.html")},
-            "reviewplaces": {
-                "lines": self.extracted, "probability": self.probability, "places": str(out / "places.gpkg"),
-                "hectares": str(out / "hectares.gpkg"),
-            },
             "applyreview": {
-                "lines": self.extracted, "review": self.reviewed,
+                "lines": self.roads, "review": self.reviewed,
                 **{name: str(out / f"{name}.gpkg") for name in ("roads", "drawn", "no_road", "aoi")},
             },
             "exportnetwork": {
@@ -148,11 +143,8 @@ def make_goods(folder: Path) -> Goods:
             folder / "judged.gpkg", *[on_map(ROADS[0])] * 24, change=["sampled", "crossing"] * 12, review=["1"] * 24,
             stratum=["all"] * 24, stratum_size=[1000.0] * 24, length_m=[20.0] * 24,
         ),
-        extracted=write_layer(
-            folder / "extracted.gpkg", *map(on_map, ROADS), road_probability=[0.4] * len(ROADS),
-        ),
         reviewed=write_layer(
-            folder / "reviewed.gpkg", *map(on_map, ROADS[:2]), change=["doubtful"] * 2, review=["accepted", "rejected"],
+            folder / "reviewed.gpkg", *map(on_map, ROADS[:2]), change=["road"] * 2, review=["accepted", "rejected"],
         ),
         extract=write_extract(
             folder / "extract.osm", geopandas.GeoSeries(map(on_map, ROADS), crs=UTM).translate(7, 7).to_crs("EPSG:4326")

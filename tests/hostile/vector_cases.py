@@ -29,7 +29,9 @@ ROLES = {
     ("evaluate", "roads"): LINES, ("finetune", "roads"): LINES, ("cleannetwork", "lines"): LINES,
     ("exportnetwork", "lines"): LINES, ("scorenetwork", "truth"): LINES, ("scorenetwork", "proposal"): LINES,
     ("comparenetworks", "before"): LINES, ("comparenetworks", "after"): LINES, ("makechallenge", "layer"): LINES,
-    ("exportchanges", "changes"): LINES,
+    ("exportchanges", "changes"): LINES, ("applyreview", "lines"): LINES,
+    ("applyreview", "review"): LINES, ("sampleaccuracy", "lines"): LINES, ("checkaccuracy", "sample"): LINES,
+    ("sampleaccuracy", "aoi"): AREAS,
     ("evaluate", "aoi"): AREAS, ("evaluate", "no_road"): AREAS, ("finetune", "aoi"): AREAS,
     ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
     ("mapregion", "aoi"): AREAS,
@@ -49,9 +51,12 @@ SITE = 'LOCAL_CS["Building site",UNIT["metre",1]]'
 def good_layer(place: Place, role: tuple[str, str]) -> geopandas.GeoDataFrame:
     goods = place.goods
     source = {LINES: goods.roads, AREAS: goods.aoi, POINTS: goods.places}[ROLES[role]]
-    # Where all is labeled, nothing is left to suggest; tasks are of changes alone.
-    source = {"labeled": goods.labeled, "layer": goods.changes, "changes": goods.changes}.get(role[1], source)
-    return pyogrio.read_dataframe(source)
+    # Where all is labeled, nothing is left to suggest; tasks are of changes alone, verdicts of probable roads.
+    needed = {
+        "labeled": goods.labeled, "layer": goods.changes, "changes": goods.changes, "review": goods.reviewed,
+        "sample": goods.judged,
+    }  # fmt: skip
+    return pyogrio.read_dataframe(needed.get(role[1], source))
 
 
 def with_layer(role: tuple[str, str], path: str | Path) -> dict[str, Any]:
@@ -298,7 +303,20 @@ NO_LAYERS: dict[str, Write] = {
 }
 _TEXTS = {f"{what} for a layer": partial(as_text, text=text, name=name) for what, (name, text) in TEXTS.items()}
 _NO_LAYERS = {f"{what} for a layer": partial(as_file, write=write) for what, write in NO_LAYERS.items()}
-FILES = cases_of(_TEXTS | _NO_LAYERS, ROLES, REFUSED, **NAMED)
+# A network may be empty: a job writes such a layer where it finds no road. GDAL reads no empty challenge.
+_EMPTY = ("no features for a layer", "a filter that lets nothing through for a layer")
+_ANY = _TEXTS | _NO_LAYERS
+FILES = [
+    *cases_of({what: spoil for what, spoil in _ANY.items() if what not in _EMPTY}, ROLES, REFUSED, **NAMED),
+    *cases_of(
+        {what: _ANY[what] for what in _EMPTY}, [role for role in ROLES if ROLES[role] != LINES], REFUSED, **NAMED
+    ),
+    *cases_of(
+        {what: _ANY[what] for what in _EMPTY},
+        [role for role in ROLES if ROLES[role] == LINES and role[0] != "makechallenge"],
+        EITHER,
+    ),
+]
 
 
 def damaged(place: Place, role: tuple[str, str], suffix: str, number: int) -> dict[str, Any]:

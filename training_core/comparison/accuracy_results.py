@@ -13,8 +13,8 @@ import geopandas
 from ..errors import JobError, LayerError
 from ..events import Reporter
 from ..geodata.vectors import read_layer, require_features, require_fields, require_geometry, with_names
-from ..jobs.accuracy import SAMPLE_FIELDS, place_of
-from ..jobs.accuracy_estimates import CROSSING, SAMPLED, WANTED_MARGIN, Accuracy, Place, strata_of
+from ..jobs.accuracy import SAMPLE_FIELDS, sample_of
+from ..jobs.accuracy_estimates import WANTED_MARGIN, Accuracy, Place, strata_of
 
 _PURPOSE, _REMEDY = "accuracy sample", "Choose a layer that Draw an accuracy sample wrote."
 METHOD = (
@@ -36,22 +36,10 @@ def read_sample(path: str, reporter: Reporter) -> tuple[geopandas.GeoDataFrame, 
     require_fields(layer, SAMPLE_FIELDS, path, _PURPOSE)
     fields = layer[list(SAMPLE_FIELDS)].astype(object)
     rows = fields.where(fields.notna(), None).to_dict("records")
-    places: list[Place] = []
-    sizes: dict[tuple[str, str], float] = {}
-    for number, row in enumerate(rows, start=1):
-        try:
-            place = place_of(row)
-        except JobError as error:
-            raise LayerError(
-                f"Feature {number} of the {_PURPOSE} ({path}): {error}", error.remedy or _REMEDY
-            ) from error
-        if sizes.setdefault((place.kind, place.stratum), place.size) != place.size:
-            raise LayerError(f"The {_PURPOSE} ({path}) has several sizes of the stratum {place.stratum!r}.", _REMEDY)
-        places.append(place)
-    missing = [kind for kind in (SAMPLED, CROSSING) if kind not in {place.kind for place in places}]
-    if missing:
-        raise LayerError(f"The {_PURPOSE} ({path}) has no places that are {missing[0]}.", "Give the whole layer.")
-    return layer, places
+    try:
+        return layer, sample_of(rows)
+    except JobError as error:
+        raise LayerError(f"The {_PURPOSE} ({path}) cannot be used. {error}", _REMEDY) from error
 
 
 def require_enough(accuracy: Accuracy, path: str) -> None:

@@ -1,9 +1,9 @@
-"""A network after its review: rejected stretches cut out, accepted ones marked and added, and labels to train on.
+"""A network after its review: rejected stretches cut out, accepted ones marked, and labels to train on.
 
 Scope: lines and verdicts in a plane of meters. Independent of layers and fields.
 
 A stretch belongs to the line on which it lies. One that no line runs along any more, since that was moved or deleted,
-changes nothing.
+changes nothing. An answer that was applied before is not applied again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import shapely
 from scipy.spatial import KDTree
 
 from ..geodata.parallel_arrays import selected
-from ..jobs.review import ACCEPTED, DOUBTFUL, REJECTED
+from ..jobs.review import ACCEPTED, DRAWN, MACHINE, REJECTED
 from ..networks.lines import Lines, make_lines
 from ..networks.road_graph import as_drawn
 from .attachment import attach
-from .review_places import BESIDE_M
 
 # A stretch lies on a line, and its length is that of a part of it, to within this: GeoJSON and editing move vertices.
 _ON_LINE_M = 0.5
@@ -27,16 +26,20 @@ _ON_LINE_M = 0.5
 _SLIVER_M = 0.05
 # Places of two people are the same within this distance of their ends and middles.
 _SAME_M = 0.5
+# A line runs along a rejected stretch where it is within this distance, and goes on along it by this fraction of its
+# length. One that crosses it, or passes its end, does not.
+_REJECTED_M, _ALONG = 5.0, 0.75
+# New lines run beside judged ones by more than this, and are at least so long where they were cut.
+BESIDE_M, _SHORTEST_M = 8.0, 10.0
 # Labels: width of a road that has none, ground beside a rejected stretch, and judged ground beside any.
 _USUAL_WIDTH_M, _MARGIN_M, _AROUND_M = 6.0, 2.0, 10.0
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Stretches with verdicts, (n,) each: shapes, kind (DOUBTFUL or MISSING), ACCEPTED or REJECTED, width or NaN."""
+    """Stretches with verdicts, (n,) each: shapes, ACCEPTED or REJECTED, width or NaN."""
 
     shapes: np.ndarray
-    kind: np.ndarray
     verdict: np.ndarray
     width_m: np.ndarray
 
@@ -50,7 +53,6 @@ def agreed(verdicts: Verdicts) -> tuple[Verdicts, int]:
         shapely.line_interpolate_point(verdicts.shapes[:, None], fractions, normalized=True)
     ).reshape(len(verdicts.shapes), 6)
     pairs = KDTree(points).query_pairs(_SAME_M, p=np.inf, output_type="ndarray")
-    pairs = pairs[verdicts.kind[pairs[:, 0]] == verdicts.kind[pairs[:, 1]]]
     is_contradicted = verdicts.verdict[pairs[:, 0]] != verdicts.verdict[pairs[:, 1]]
     kept = np.ones(len(points), dtype=bool)
     kept[pairs[:, 1]] = False
@@ -62,7 +64,7 @@ def agreed(verdicts: Verdicts) -> tuple[Verdicts, int]:
 class Judged:
     """Parts of lines, (k,) object, the (k,) int64 line of each, and (k,) bool which of them a person accepted.
 
-    `not_found` stretches lie on no line.
+    `not_found` stretches lie on no line, and were not applied before.
     """
 
     shapes: np.ndarray
@@ -71,11 +73,15 @@ class Judged:
     not_found: int
 
 
-def judge(lines: Lines, verdicts: Verdicts) -> Judged:
-    """Return lines without rejected stretches, cut where accepted ones begin and end; lines nobody judged stay."""
-    doubtful = selected(verdicts, verdicts.kind == DOUBTFUL)
-    place, line, begin_m, end_m = _on_lines(lines, doubtful.shapes)
-    is_rejected, length_m = doubtful.verdict[place] == REJECTED, lines.length_m
+def judge(lines: Lines, verdicts: Verdicts, status: np.ndarray) -> Judged:
+    """Return lines without rejected stretches, cut where accepted ones begin and end; lines nobody judged stay.
+
+    So do those that a person has drawn by their status, (n,) object: perhaps where the stretch was that is rejected.
+    """
+    place, line, begin_m, end_m = _on_lines(lines, verdicts.shapes)
+    kept = status[line] != DRAWN
+    place, line, begin_m, end_m = place[kept], line[kept], begin_m[kept], end_m[kept]
+    is_rejected, length_m = verdicts.verdict[place] == REJECTED, lines.length_m
     # The parts of all lines as owner, begin, end and whether accepted; a line that nobody judged is one part.
     rest = np.setdiff1d(np.arange(len(lines)), line)
     parts = [np.column_stack([rest, np.zeros(len(rest)), length_m[rest], np.zeros(len(rest))])]
@@ -98,7 +104,24 @@ def judge(lines: Lines, verdicts: Verdicts) -> Judged:
     shapes = lines.shapes[owner]
     pieces = as_drawn(lines).lines_at(owner[~is_whole], begins_m[order][~is_whole], ends_m[order][~is_whole])
     shapes[~is_whole] = shapely.remove_repeated_points(pieces)
-    return Judged(shapes, owner, is_accepted[order] > 0, len(doubtful.shapes) - len(np.unique(place)))
+    missed = selected(verdicts, np.setdiff1d(np.arange(len(verdicts.shapes)), place))
+    middle = shapely.line_interpolate_point(missed.shapes, 0.5, normalized=True)
+    is_gone = (missed.verdict == REJECTED) & ~_near(middle, lines.shapes, BESIDE_M)
+    is_there = (missed.verdict == ACCEPTED) & _are_roads_of(lines.shapes[status != MACHINE], missed.shapes)
+    return Judged(shapes, owner, is_accepted[order] > 0, int((~is_gone & ~is_there).sum()))
+
+
+def _near(shapes: np.ndarray, network: np.ndarray, within_m: float) -> np.ndarray:
+    """Return which shapes, (n,) object, are within a distance of any of a network, (m,) object: (n,) bool."""
+    found = shapely.STRtree(network).query(shapes, predicate="dwithin", distance=within_m)[0]
+    return np.bincount(found, minlength=len(shapes)) > 0
+
+
+def _are_roads_of(network: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """Return which lines, (n,) object, run mostly beside a network, (m,) object, as its own roads do: (n,) bool."""
+    network = network[_near(network, shapes, BESIDE_M)]
+    around = shapely.union_all(shapely.buffer(network, BESIDE_M))
+    return shapely.length(shapely.intersection(shapes, around)) > shapely.length(shapes) / 2
 
 
 def _on_lines(lines: Lines, shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -132,16 +155,73 @@ def _on_lines(lines: Lines, shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     return place[fits], line[fits], begin_m[fits], end_m[fits]
 
 
-def with_missing(lines: Lines, shapes: np.ndarray, join_m: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return lines and accepted missing roads, (n,) and (k,) object, with a vertex in both where they are connected."""
-    # A candidate ends where the corridor of the network begins, so that it points at the road that it came from.
-    new, before = attach(make_lines(shapes), lines.shapes, lines, 1.5 * BESIDE_M, join_m)
-    return before, new
+def connected(lines: Lines, new: np.ndarray, join_m: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return lines and new ones, (n,) and (k,) object, with a vertex in both where they are connected."""
+    # A new line ends where the ground of the others begins, so that it points at the road that it came from.
+    joined, before = attach(make_lines(new), lines.shapes, lines, 1.5 * BESIDE_M, join_m)
+    return before, joined
+
+
+def outside_box(shapes: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parts of lines, (n,) object, outside the box around new ones: (k,) object, and their (k,) int64 lines.
+
+    Beyond it, nothing may have been extracted anew.
+    """
+    if len(new):
+        shapes = shapely.difference(shapes, shapely.box(*shapely.total_bounds(new)))
+    parts, owner = shapely.get_parts(shapes, return_index=True)
+    has_length = shapely.length(parts) > 0
+    return parts[has_length], owner[has_length]
+
+
+def off_judged(new: np.ndarray, judged: np.ndarray, rejected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parts of new lines, (n,) object, off judged ground: (k,) object, and the (k,) int64 line of each.
+
+    They keep clear of judged lines, and do not run along rejected stretches. Short rests are left out.
+    """
+    line, ground = (np.concatenate(both) for both in zip(_grounds_of(new, judged), _runs_along(new, rejected)))
+    parts, owner = _without(new, line, ground)
+    kept = (shapely.length(parts) >= _SHORTEST_M) | ~np.isin(owner, line)
+    return parts[kept], owner[kept]
+
+
+def _grounds_of(shapes: np.ndarray, network: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the grounds of a network near lines, (n,) object, as (k,) object polygons, and the (k,) int64 lines."""
+    line, near = shapely.STRtree(network).query(shapes, predicate="dwithin", distance=BESIDE_M)
+    return line, shapely.buffer(network, BESIDE_M)[near]
+
+
+def _without(shapes: np.ndarray, line: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parts of lines, (n,) object, off the grounds of each, and the line of each part: (m,) object, int64.
+
+    Grounds are (k,) object polygons with the (k,) int64 line that each is for.
+    """
+    shapes, order = shapes.copy(), np.argsort(line, kind="stable")
+    numbers, begins = np.unique(line[order], return_index=True)
+    for number, grounds in zip(numbers, np.split(ground[order], begins[1:])):
+        shapes[number] = shapely.difference(shapes[number], shapely.union_all(grounds))
+    return shapely.get_parts(shapes, return_index=True)
+
+
+def _runs_along(new: np.ndarray, rejected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where new lines run along rejected stretches: (k,) int64 lines, and the runs as (k,) object polygons."""
+    line, stretch = shapely.STRtree(rejected).query(new, predicate="dwithin", distance=_REJECTED_M)
+    around = shapely.buffer(rejected, _REJECTED_M, cap_style="flat")
+    runs, pair = shapely.get_parts(shapely.intersection(new[line], around[stretch]), return_index=True)
+    has_length = shapely.length(runs) > 0
+    runs, pair = runs[has_length], pair[has_length]
+    along = rejected[stretch[pair]]
+    begin_m, end_m = (shapely.line_locate_point(along, shapely.get_point(runs, index)) for index in (0, -1))
+    gone_m = np.abs(end_m - begin_m)
+    is_along = (gone_m >= _ALONG * shapely.length(runs)) & (
+        gone_m >= np.minimum(_REJECTED_M, shapely.length(along) / 2)
+    )
+    return line[pair[is_along]], shapely.buffer(runs[is_along], _SLIVER_M, cap_style="flat")
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What verdicts teach: (n,) object roads, their width or NaN, which of them are sure; no road; and judged ground.
+    """What a review teaches: (n,) object roads, their width or NaN, which of them are sure; no road; and judged ground.
 
     The last two are polygons.
     """
@@ -153,32 +233,19 @@ class Labels:
     aoi: np.ndarray
 
 
-def labels_of(verdicts: Verdicts, network: np.ndarray, widths_m: np.ndarray) -> Labels:
-    """Return the labels of verdicts beside a network after its review, (n,) object, with widths or NaN.
+def labels_of(bad: Verdicts, network: np.ndarray, widths_m: np.ndarray, is_judged: np.ndarray) -> Labels:
+    """Return the labels of a network after its review, (n,) object, with widths or NaN, and of rejected stretches.
 
-    Lines of the network on judged ground that nobody accepted are roads that are not sure, which learning ignores.
+    Judged lines, (n,) bool, are roads. Others on judged ground are roads that are not sure, which learning ignores.
     """
-    good = selected(verdicts, verdicts.verdict == ACCEPTED)
-    bad = selected(verdicts, verdicts.verdict == REJECTED)
-    shapes = np.concatenate([good.shapes, network])
-    widths = np.concatenate([good.width_m, widths_m])
-    half_m = np.where(np.isnan(widths), _USUAL_WIDTH_M, widths) / 2
+    half_m = np.where(np.isnan(widths_m), _USUAL_WIDTH_M, widths_m) / 2
     bad_m = np.where(np.isnan(bad.width_m), _USUAL_WIDTH_M, bad.width_m) / 2 + _MARGIN_M
-    roads = shapely.union_all(shapely.buffer(shapes, half_m))
+    roads = shapely.union_all(shapely.buffer(network, half_m))
     no_road = _polygons(shapely.difference(shapely.buffer(bad.shapes, bad_m, cap_style="flat"), roads))
-    ground = shapely.union_all(shapely.buffer(good.shapes, _AROUND_M, cap_style="flat"))
+    ground = shapely.union_all(shapely.buffer(network[is_judged], _AROUND_M, cap_style="flat"))
     aoi = _polygons(np.array([shapely.union_all([ground, *no_road])]))
-    # What is left of the network beside the accepted stretches.
-    unsure = shapely.difference(network, shapely.union_all(shapely.buffer(good.shapes, _ON_LINE_M, cap_style="flat")))
-    parts, line = shapely.get_parts(unsure, return_index=True)
-    near = (shapely.length(parts) > _ON_LINE_M) & shapely.intersects(parts, shapely.union_all(aoi))
-    return Labels(
-        np.concatenate([good.shapes, parts[near]]),
-        np.concatenate([good.width_m, widths_m[line[near]]]),
-        np.arange(len(good.shapes) + int(near.sum())) < len(good.shapes),
-        no_road,
-        aoi,
-    )
+    kept = is_judged | shapely.intersects(network, shapely.union_all(aoi))
+    return Labels(network[kept], widths_m[kept], is_judged[kept], no_road, aoi)
 
 
 def _polygons(shapes: np.ndarray) -> np.ndarray:

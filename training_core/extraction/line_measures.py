@@ -18,6 +18,7 @@ import pandas
 from ..geodata.grid import Grid
 from ..geodata.road_classes import ClassRaster, RoadClass
 from ..geodata.road_raster import pixels_at
+from ..jobs.review import MACHINE, STATUS
 from ..networks.cleaning import median_of_lines
 from ..networks.dual_carriageways import (
     ParallelLines,
@@ -210,7 +211,7 @@ def measure_lines(
 def attributes(
     graph: Graph, measures: LineMeasures, classes: Sequence[RoadClass], driving_side: str
 ) -> dict[str, np.ndarray]:
-    """Return the attributes of lines by the names of columns: width, confidence, class, usual speed, tags.
+    """Return the attributes of lines by the names of columns: width, confidence, status, class, usual speed, tags.
 
     They are (m,) float64 or object with NaN and None where something is not known.
     """
@@ -220,6 +221,7 @@ def attributes(
         "width_m": width_m,
         "confidence": seen["probability"].groupby(graph.owner).mean().to_numpy(),
         "road_probability": road_probability(graph, seen),
+        STATUS: np.full(len(width_m), MACHINE, dtype=object),
     }
     tags = carriageway_tags(_other_on_left(graph, measures), driving_side)
     if measures.votes is None:

@@ -150,7 +150,8 @@ def _parts(path: str, **options: str) -> set[str]:
             warnings.simplefilter("ignore", NotGeoreferencedWarning)
             with rasterio.open(path, **options) as dataset:
                 return {os.path.abspath(path), *map(os.path.abspath, dataset.files)}
-    except (RasterioError, ImageryError):
+    # UnicodeDecodeError: rasterio decodes GDAL's message, which quotes bytes of a damaged file.
+    except (RasterioError, ImageryError, UnicodeDecodeError):
         return set()
 
 

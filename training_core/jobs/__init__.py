@@ -54,7 +54,7 @@ from .option import (
 )
 from .profiling import ALL, BOTH, INFERENCE, TRAINING, CompareProfiles, Profile
 from .recipe import RecipeOptions, StepOptions, has_starter, model_path, with_model_paths
-from .review import ApplyReview, ReviewPlaces
+from .review import ApplyReview
 from .shared import (
     LEFT,
     MEMORY_VARIABLE,
@@ -85,7 +85,6 @@ JOBS: dict[str, type[Job]] = {
         SampleAccuracy,
         CheckAccuracy,
         CompareNetworks,
-        ReviewPlaces,
         ApplyReview,
         MakeChallenge,
         ExportChanges,

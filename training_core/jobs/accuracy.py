@@ -1,31 +1,50 @@
 """Accuracy samples of a network: their fields and words, and the jobs that draw and evaluate them.
 
 Scope: names, words, fields and their texts, and places read from features. Independent of how places are drawn;
-standard library only.
+standard library only, so that QGIS reads samples, too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar
 
 from ..errors import JobError, shown
 from .accuracy_estimates import CROSSING, SAMPLED, Place
 from .fields import number_in, word_in
 from .option import HTML_OUTPUT, JSON_OUTPUT, RASTER, VECTOR, VECTOR_OUTPUT, Job, advanced_option, option
-from .review import ACCEPTED, CHANGE, REJECTED, REVIEW, verdict_of
+from .review import ACCEPTED, ANSWERS, CHANGE, REJECTED, REVIEW, answer_of
 
 # The fields of a sample besides those of all layers to review.
 STRATUM, STRATUM_SIZE, LENGTH = "stratum", "stratum_size", "length_m"
 SAMPLE_FIELDS = (CHANGE, REVIEW, STRATUM, STRATUM_SIZE, LENGTH)
-# A person counts more crossings on one transect only by mistake.
-MAX_CROSSINGS = 9
+
+
+def sample_of(features: Iterable[Mapping[str, Any]]) -> list[Place]:
+    """Return the places of a sample from the values of the SAMPLE_FIELDS of its features, None for empty ones.
+
+    Raises JobError if a feature is no place, a stratum has several sizes, or there are no places of a kind.
+    """
+    places: list[Place] = []
+    sizes: dict[tuple[str, str], float] = {}
+    for number, values in enumerate(features, start=1):
+        try:
+            place = place_of(values)
+        except JobError as error:
+            raise JobError(f"Feature {number}: {error}") from error
+        if sizes.setdefault((place.kind, place.stratum), place.size) != place.size:
+            raise JobError(f"The stratum {place.stratum!r} has several sizes.")
+        places.append(place)
+    for kind in (SAMPLED, CROSSING):
+        if not any(place.kind == kind for place in places):
+            raise JobError(f"There are no places that are {kind}.")
+    return places
 
 
 def place_of(values: Mapping[str, Any]) -> Place:
-    """Return the place of the sample that a feature is, from the values of its SAMPLE_FIELDS, None for empty ones.
+    """Return the place that a feature is, from the values of its SAMPLE_FIELDS, None for empty ones.
 
     Raises JobError if it is of another kind, its numbers are not above 0, or its answer is not understood.
     """
@@ -36,21 +55,13 @@ def place_of(values: Mapping[str, Any]) -> Place:
     for name, number in numbers.items():
         if not 0 < number < math.inf:
             raise JobError(f"The field {name!r} is {shown(values[name])}, not a number above 0.")
-    answer = _answer(kind, values[REVIEW])
-    return Place(kind, str(values[STRATUM]), numbers[STRATUM_SIZE], numbers[LENGTH], answer)
-
-
-def _answer(kind: str, value: object) -> Optional[int]:
-    word = verdict_of(value) if kind == SAMPLED else word_in(value)
-    if not word:
-        return None
-    if kind == SAMPLED and word in (ACCEPTED, REJECTED):
-        return int(word == ACCEPTED)
-    number = number_in(word)
-    if kind == CROSSING and number in range(MAX_CROSSINGS + 1):
-        return int(number)
-    known = f"{ACCEPTED} and {REJECTED}" if kind == SAMPLED else f"whole numbers from 0 to {MAX_CROSSINGS}"
-    raise JobError(f"The field {REVIEW!r} of a place that is {kind} is {shown(value)}, but known values are {known}.")
+    answer = answer_of(kind, values[REVIEW])
+    if word_in(values[REVIEW]) and not answer:
+        given, known = shown(values[REVIEW]), ", ".join(ANSWERS[kind])
+        raise JobError(f"The field {REVIEW!r} of a place that is {kind} is {given}, not one of {known}.")
+    counted = {"": None, ACCEPTED: 1, REJECTED: 0}
+    count = counted[answer] if answer in counted else int(answer)
+    return Place(kind, str(values[STRATUM]), numbers[STRATUM_SIZE], numbers[LENGTH], count)
 
 
 @dataclass(frozen=True)

@@ -66,4 +66,6 @@ def label_shift(blocks: Sequence[Block], probability: Sequence[np.ndarray]) -> t
     elsewhere = f1[np.hypot((rows - down) * y_m, (columns - right) * x_m) > ELSEWHERE_M]
     is_far = np.hypot(down * y_m, right * x_m) >= max(MIN_OFFSET_M, 2 * y_m, 2 * x_m)
     is_better = f1[best] >= MIN_GAIN * max(f1[reach], elsewhere.max(initial=MIN_FIT))
-    return (down, right) if is_far and is_better else (0, 0)
+    # Where the fit still grows at the edge of what is looked at, there is no peak.
+    is_peak = abs(down) < reach[0] and abs(right) < reach[1]
+    return (down, right) if is_far and is_better and is_peak else (0, 0)

@@ -38,6 +38,7 @@ _SINGLE_LINES = (shapely.GeometryType.LINESTRING, shapely.GeometryType.LINEARRIN
 # Shorter segments are straight; longer ones may be apart from their curve by half of what OpenStreetMap rounds to, as
 # far as so many vertices allow.
 _SHORT_M, _APART_M, _MAX_ADDED = 100.0, 0.005, 200_000
+_CIRCUMFERENCE_M = 40_075_017.0  # of the Earth at the equator, WGS 84
 # In which direction roads are open; closed ones in none.
 BOTH, ALONG, AGAINST, CLOSED = 0, 1, -1, 2
 # Values of a one-way field. OpenStreetMap has yes, no and -1, Geofabrik and HERE F (from the first vertex), T (to it)
@@ -138,7 +139,9 @@ def checked_lines(
     require_fields(layer, (fields.bridge, fields.speed), path, purpose)
     check_numbers(layer, fields.speed, path, purpose, reporter)
     refuse_tangles(layer.geometry.to_numpy(), path, purpose)
-    _tell_of_shapes(shapely.get_parts(layer.geometry.to_numpy()), path, purpose, reporter)
+    shapes = shapely.get_parts(layer.geometry.to_numpy())
+    _refuse_beyond_earth(shapes, layer.crs, path, purpose)
+    _tell_of_shapes(shapes, path, purpose, reporter)
     return layer
 
 
@@ -151,6 +154,24 @@ def _without_collections(shapes: np.ndarray) -> np.ndarray:
         if np.isin(shapely.get_type_id(parts), _SINGLE_LINES).all():
             shapes[row] = shapely.multilinestrings(parts)
     return shapes
+
+
+def _refuse_beyond_earth(shapes: np.ndarray, crs: pyproj.CRS, path: str, purpose: str) -> None:
+    """Raise LayerError if a straight piece of lines, (n,) object, is longer than the Earth's circumference.
+
+    Such a vertex is an error, but projections repeat themselves, so that it may have a place on the Earth.
+    """
+    if not len(shapes) or not crs.is_projected:  # an empty layer may have no CRS
+        return
+    points, line = shapely.get_coordinates(shapes, return_index=True)
+    piece = np.where(line[1:] == line[:-1], np.hypot(*np.diff(points, axis=0).T), 0)
+    piece_m = piece.max(initial=0) * crs.axis_info[0].unit_conversion_factor
+    if piece_m > _CIRCUMFERENCE_M:
+        raise LayerError(
+            f"A line of the {purpose} ({path}) has a straight piece of {piece_m / 1000:,.0f} km, more than the Earth's "
+            "circumference.",
+            "Delete the wrong vertex, or check the layer's coordinate system.",
+        )
 
 
 def _tell_of_shapes(shapes: np.ndarray, path: str, purpose: str, reporter: Reporter) -> None:

@@ -141,8 +141,6 @@ def _table(sample: Sample, plane: pyproj.CRS) -> geopandas.GeoDataFrame:
     columns = {
         CHANGE: sample.kind,
         REVIEW: np.full(count, None),
-        # The panel takes the largest first, so that places come in the order of the sample.
-        "priority": np.arange(count, 0, -1).astype(np.float64),
         STRATUM: sample.stratum,
         STRATUM_SIZE: sample.size,
         LENGTH: shapely.length(sample.shapes),

@@ -27,16 +27,18 @@ from ....training_core.jobs.review import (
     CHANGE,
     CROSSING,
     DISPLACED,
-    DOUBTFUL,
     LOST,
-    MISSING,
     NEW,
     REJECTED,
+    ROAD,
     SAMPLED,
 )
 from ...translation import tr
 from ..dialogs import show_message
+from ..tracing.control import Tracing
 from .map_view import LineView
+from .network_review import NetworkReview
+from .network_verdicts import is_network
 from .panel import BACK, SKIP, ZOOM, ReviewPanel
 from .review_lines import ReviewLines, check_layer
 
@@ -44,20 +46,25 @@ from .review_lines import ReviewLines, check_layer
 class Review:
     """The review in a window: one layer at a time."""
 
-    def __init__(self, window: QgisInterface) -> None:
-        self._window = window
+    def __init__(self, window: QgisInterface, tracing: Tracing) -> None:
+        self._window, self._tracing = window, tracing
         self.panel: Optional[ReviewPanel] = None
         self._view: Optional[LineView] = None
         self._layer: Optional[QgsVectorLayer] = None
         self._lines: Optional[ReviewLines] = None
         self._line: Optional[int] = None
+        self._network: Optional[NetworkReview] = None
         self._place = QgsPointXY()
         self._connections: list[Any] = []
 
     def begin(self) -> None:
         """Review the current layer from the middle of the map on; or say why that cannot be."""
+        layer = self._window.activeLayer()
         try:
-            layer = check_layer(self._window.activeLayer())
+            if is_network(layer):
+                self._begin_network(layer)
+                return
+            layer = check_layer(layer)
         except RoadSegError as error:
             show_message(self._window, str(error), Qgis.MessageLevel.Warning)
             return
@@ -77,8 +84,19 @@ class Review:
         self._read()
         self._window.mapCanvas().setFocus()
 
+    def _begin_network(self, layer: QgsVectorLayer) -> None:
+        self.end()
+        self._open_panel()
+        self._network = NetworkReview(self._window, self.panel, layer, self._tracing)
+        removed = QgsProject.instance().layersWillBeRemoved
+        self._connections = [(removed, removed.connect(self._on_removed))]
+        self._window.mapCanvas().setFocus()
+
     def end(self) -> None:
         """Let go of the layer; the next review of it goes on with the lines that are left."""
+        if self._network is not None:
+            self._network.end()
+            self._network = None
         for signal, connection in self._connections:
             signal.disconnect(connection)
         self._connections = []
@@ -130,10 +148,15 @@ class Review:
     def _on_asked(self, what: str) -> None:
         self.panel.tell("")
         try:
-            if what == BACK:
+            if self._network is not None:
+                self._network.act(what)
+            elif what == BACK:
                 self._show(self._lines.back())
             elif not self._lines.feature(self._line).isValid():
                 self._read_again()
+            elif self._lines.take_over(self._line):
+                self._go_on()
+                self.panel.tell(tr("The line was reviewed elsewhere in the meantime. Its answer stays."))
             elif what == SKIP:
                 self._lines.skip(self._line)
                 self._go_on()
@@ -148,6 +171,8 @@ class Review:
     def _go_on(self) -> None:
         """Show the next line that is left, those near this one first: so one neighborhood comes after the other."""
         line = self._lines.next(self._place)
+        while line is not None and self._lines.take_over(line):
+            line = self._lines.next(self._place)
         if line is not None:
             self._show(line)
             return
@@ -171,7 +196,8 @@ class Review:
         geometry.transform(self._to_map())
         self._view.show(geometry)
         self._place = geometry.boundingBox().center()
-        self._offer(self._question(feature), ANSWERS[word_in(feature[CHANGE])])
+        kind = word_in(feature[CHANGE])
+        self._offer(self._question(feature), ANSWERS[kind])
 
     def _read_again(self) -> None:
         self._read()
@@ -180,7 +206,7 @@ class Review:
     def _offer(self, text: str, answers: tuple[str, ...] = ()) -> None:
         self.panel.show_line(text, answers, self._lines.can_go_back)
         total = len(self._lines.answers)
-        self.panel.show_progress(total - self._lines.left, total)
+        self.panel.show_progress(total - self._lines.left, total, self._lines.sample.summary())
 
     def _to_map(self) -> QgsCoordinateTransform:
         crs = self._window.mapCanvas().mapSettings().destinationCrs()
@@ -194,16 +220,16 @@ class Review:
             NEW: tr("<b>New road</b>, {length}. Accept if the image shows a road here."),
             LOST: tr("<b>Lost road</b>, {length}. Accept if the image shows that the road no longer exists."),
             DISPLACED: tr("<b>Displaced road</b>, {length}. Accept if the image shows the road beside the line."),
-            DOUBTFUL: tr("<b>Doubtful road</b>, {length}. Accept if the image shows a road along the whole line."),
-            MISSING: tr("<b>Missing road</b>, {length}. Accept if the image shows a road here."),
-            SAMPLED: tr("<b>Sampled road</b>, {length}. Accept if the image shows a road here."),
+            ROAD: tr("<b>Road</b>, {length}. Accept if the image shows a road here."),
+            SAMPLED: tr("<b>Sampled road</b>, {length}. Accept if most of it lies on a road."),
             CROSSING: tr("<b>Transect</b>, {length}. How many roads cross it that the network lacks?"),
         }
         return words[word_in(feature[CHANGE])].format(length=f"{measure.measureLength(feature.geometry()):,.0f} m")
 
     def _on_removed(self, layer_ids: list[str]) -> None:
-        if self._layer.id() in layer_ids:
-            text = tr("The layer {layer} was removed. The review has ended.")
-            text = text.format(layer=self._layer.name())
+        own = (self._layer.id(),) if self._network is None else self._network.layer_ids
+        gone = [QgsProject.instance().mapLayer(each) for each in own if each in layer_ids]
+        if gone:
+            text = tr("The layer {layer} was removed. The review has ended.").format(layer=gone[0].name())
             self.end()
             self.panel.tell(text)

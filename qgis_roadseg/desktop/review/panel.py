@@ -17,6 +17,7 @@ from qgis.PyQt.QtWidgets import (
     QAction,
     QGridLayout,
     QProgressBar,
+    QPushButton,
     QSizePolicy,
     QToolButton,
     QVBoxLayout,
@@ -28,22 +29,24 @@ from ...translation import tr
 from ..dialogs import wrapped_label
 
 # Actions: the answers to the questions, and what else can be done with a line.
-SKIP, BACK, ZOOM = "skip", "back", "zoom"
+SKIP, BACK, ZOOM, REDRAW = "skip", "back", "zoom", "redraw"
 COUNTS = ANSWERS[CROSSING]
 # Letters that QGIS leaves free: its own single keys are R, S and T, and those of digitizing.
-KEYS = {ACCEPTED: "A", REJECTED: "X", SKIP: "N", BACK: "B", ZOOM: "Z", **{count: count for count in COUNTS}}
+KEYS = {ACCEPTED: "A", REJECTED: "X", SKIP: "N", BACK: "B", ZOOM: "Z", REDRAW: "D", **dict(zip(COUNTS, COUNTS))}
 _ICONS = {
     ACCEPTED: "/mIconSuccess.svg",
     REJECTED: "/mTaskCancel.svg",
     SKIP: "/mActionNext.svg",
     BACK: "/mActionUndo.svg",
     ZOOM: "/mActionZoomTo.svg",
+    REDRAW: "/mActionTracing.svg",
 }
 
-# Row, column and width of the button of each action.
+# Row, column and width of the button of each action: five counts in a row, then in pairs.
 _CELLS = {
-    **{count: (0, column, 1) for column, count in enumerate(COUNTS)},
-    **{ACCEPTED: (1, 0, 2), REJECTED: (1, 2, 2), SKIP: (2, 0, 2), BACK: (2, 2, 2), ZOOM: (3, 0, 4)},
+    **{count: (int(count) // 5, int(count) % 5 * 2, 2) for count in COUNTS},
+    **{ACCEPTED: (2, 0, 5), REJECTED: (2, 5, 5), SKIP: (3, 0, 5), BACK: (3, 5, 5)},
+    **{ZOOM: (4, 0, 10), REDRAW: (5, 0, 10)},
 }
 
 
@@ -65,10 +68,11 @@ class ReviewPanel(QgsDockWidget):
         super().__init__(tr("Review"), parent)
         self.setObjectName("RoadSegReview")  # by which QGIS remembers its place
         self._canvas = canvas
-        self.layer, self.line, self.note, self.problem = (wrapped_label() for _ in range(4))
+        self.layer, self.line, self.accuracy, self.note, self.problem = (wrapped_label() for _ in range(5))
         self.problem.setTextFormat(Qt.TextFormat.PlainText)
         self.problem.setStyleSheet("color: #b00020")
         self.progress = QProgressBar()
+        self.learn = QPushButton(tr("Learn from the review…"))
         self.actions_by_name = {name: self._action(name, text) for name, text in _texts().items()}
         self._buttons: dict[str, QToolButton] = {}
         self._lay_out()
@@ -77,13 +81,15 @@ class ReviewPanel(QgsDockWidget):
         self.show_line("")
         self.show_layer("")
 
-    def show_layer(self, name: str, note: str = "") -> None:
-        """Show which layer is reviewed; none without a name."""
+    def show_layer(self, name: str, note: str = "", can_learn: bool = False) -> None:
+        """Show which layer is reviewed, none without a name, and whether a model can learn from it."""
         hint = tr("Select a layer of places to review or of changes, and choose Review.")
         self.layer.setText(f"<b>{html.escape(name)}</b>" if name else hint)
         self.note.setText(note)
         self.note.setVisible(bool(note))
         self.progress.setVisible(bool(name))
+        self.learn.setVisible(can_learn)
+        self.accuracy.hide()
         self.tell("")
 
     def show_line(self, text: str, answers: Collection[str] = (), can_go_back: bool = False) -> None:
@@ -95,8 +101,10 @@ class ReviewPanel(QgsDockWidget):
             if name not in (SKIP, BACK, ZOOM):
                 self._buttons[name].setVisible(name in (answers or VERDICTS))
 
-    def show_progress(self, reviewed: int, total: int) -> None:
-        """Show how many lines are reviewed, and left."""
+    def show_progress(self, reviewed: int, total: int, accuracy: str) -> None:
+        """Show how many lines are reviewed, and left; and what a sample tells of the accuracy, unless it is empty."""
+        self.accuracy.setText(accuracy)
+        self.accuracy.setVisible(bool(accuracy))
         self.progress.setRange(0, max(total, 1))
         self.progress.setValue(reviewed)
         words = tr("{reviewed} of {total} reviewed, {left} left")
@@ -144,8 +152,8 @@ class ReviewPanel(QgsDockWidget):
         for widget in (self.layer, self.progress, self.line):
             column.addWidget(widget)
         column.addLayout(buttons)
-        column.addWidget(self.problem)
-        column.addWidget(self.note)
+        for widget in (self.problem, self.accuracy, self.learn, self.note):
+            column.addWidget(widget)
         column.addStretch()
         self.setWidget(page)
 
@@ -164,5 +172,6 @@ def _texts() -> dict[str, str]:
         SKIP: tr("Skip"),
         BACK: tr("Back"),
         ZOOM: tr("Zoom to the line"),
+        REDRAW: tr("Redraw"),
         **{count: count for count in COUNTS},
     }

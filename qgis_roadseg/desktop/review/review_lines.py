@@ -5,7 +5,6 @@ Scope: features and their values. Independent of the window.
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Any, Optional
 
 from qgis.core import (
@@ -16,29 +15,30 @@ from qgis.core import (
     QgsFeatureRequest,
     QgsField,
     QgsFields,
+    QgsGeometry,
     QgsMapLayer,
     QgsPointXY,
     QgsProject,
-    QgsUnitTypes,
+    QgsSpatialIndex,
     QgsVectorDataProvider,
     QgsVectorLayer,
 )
 from qgis.PyQt.QtCore import QDateTime, QMetaType, Qt
 
 from ....training_core.errors import LayerError, OutputError
-from ....training_core.jobs.fields import number_in, word_in
-from ....training_core.jobs.review import ANSWERS, CHANGE, PRIORITY, REVIEW, REVIEWED_AT, REVIEWER, answer_of
+from ....training_core.jobs.accuracy import SAMPLE_FIELDS
+from ....training_core.jobs.fields import word_in
+from ....training_core.jobs.review import ANSWERS, CHANGE, REVIEW, REVIEWED_AT, REVIEWER, answer_of
+from ...layers import work_area
 from ...translation import tr
-
-# A place in another view takes about twice the time: one has to find one's way there. So it counts half.
-VIEW_M = 300.0
+from .sample import KINDS, Sample
 
 _CAN = QgsVectorDataProvider.Capability
 
 
 def check_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
     """Return a review layer; raise LayerError if it is none, or its review cannot be written."""
-    choose = tr("Select the result of Find places to review or Compare road networks in the layer panel.")
+    choose = tr("Select a road network, or the result of Compare road networks or Draw an accuracy sample.")
     if layer is None:
         raise LayerError(tr("No layer is selected."), choose)
     is_lines = isinstance(layer, QgsVectorLayer) and layer.geometryType() == Qgis.GeometryType.Line
@@ -53,6 +53,7 @@ def check_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
             tr("The layer {layer} is read-only, so the review cannot be written to it.").format(layer=layer.name()),
             tr("Export the layer to a GeoPackage (its menu, Export), and review the new layer."),
         )
+    work_area.check_image_crs(layer)
     if field >= 0 and provider.fields().at(field).type() != QMetaType.Type.QString:
         raise LayerError(
             tr("The field “{field}” of the layer {layer} is not a text field.").format(
@@ -82,27 +83,33 @@ class ReviewLines:
         self.answers: dict[int, str] = {}
         self._kinds: dict[int, str] = {}
         self._places: dict[int, QgsPointXY] = {}
-        self._priorities: dict[int, float] = {}
-        self._meters = QgsUnitTypes.fromUnitToUnitFactor(crs.mapUnits(), Qgis.DistanceUnit.Meters)
         self._skipped: set[int] = set()
         self._past: list[tuple[int, str]] = []  # a line's answer before it was decided or skipped
-        has_review, has_priority = (layer.fields().lookupField(name) >= 0 for name in (REVIEW, PRIORITY))
+        names = [name for name in SAMPLE_FIELDS if layer.fields().lookupField(name) >= 0]
+        has_review = REVIEW in names
         request = QgsFeatureRequest().setDestinationCrs(crs, QgsProject.instance().transformContext())
-        names = [CHANGE, *([REVIEW] if has_review else []), *([PRIORITY] if has_priority else [])]
         request.setSubsetOfAttributes(names, layer.fields())
+        of_sample: dict[int, dict[str, Any]] = {}
         for line in layer.getFeatures(request):
             bounds, kind = line.geometry().boundingBox(), word_in(line[CHANGE])
             if kind in ANSWERS and not line.geometry().isEmpty() and bounds.isFinite():
                 self._kinds[line.id()] = kind
                 self.answers[line.id()] = word_in(line[REVIEW] or None) if has_review else ""
                 self._places[line.id()] = bounds.center()
-                priority = number_in(line[PRIORITY]) if has_priority else 0.0
-                self._priorities[line.id()] = priority if isfinite(priority) else 0.0
+                if kind in KINDS:
+                    word = answer_of(kind, self.answers[line.id()])
+                    values = {name: (line[name] or None) if name in names else None for name in SAMPLE_FIELDS}
+                    of_sample[line.id()] = {**values, REVIEW: word}
+        self.sample = Sample(of_sample)
+        self._left = {line for line, word in self.answers.items() if not answer_of(self._kinds[line], word)}
+        self._in_order = list(of_sample)
+        self._index = QgsSpatialIndex()
+        self._index.addFeatures([self._point(line) for line in self._left - of_sample.keys()])
 
     @property
     def left(self) -> int:
         """How many lines have no answer."""
-        return len(self._unanswered())
+        return len(self._left)
 
     def count(self, answer: str) -> int:
         """Return how many lines have an answer."""
@@ -114,27 +121,36 @@ class ReviewLines:
         return bool(self._past)
 
     def next(self, place: QgsPointXY) -> Optional[int]:
-        """Return the id of the line without an answer that pays most from a place on, or is nearest to it.
+        """Return the id of the line without an answer that is nearest to a place.
 
+        Places of an accuracy sample come in its order wherever they are: the first ones are a random sample, too.
         Skipped ones come when there is no other.
         """
-        left = self._unanswered()
-        waiting = [line for line in left if line not in self._skipped]
-        if not waiting:
+        if len(self._skipped) == len(self._left):
             self._skipped.clear()
+        of_sample = (line for line in self._in_order if line in self._left and line not in self._skipped)
+        near = self._index.nearestNeighbor(place, 1 + len(self._skipped))
+        return next(of_sample, None) or next((line for line in near if line not in self._skipped), None)
 
-        def order(line: int) -> tuple[float, float]:
-            distance = self._places[line].distance(place)
-            return -self._priorities[line] / (1 + min(distance * self._meters / VIEW_M, 1)), distance
-
-        return min(waiting or left, key=order, default=None)
-
-    def _unanswered(self) -> list[int]:
-        return [line for line, word in self.answers.items() if not answer_of(self._kinds[line], word)]
+    def _point(self, line: int) -> QgsFeature:
+        feature = QgsFeature(line)
+        feature.setGeometry(QgsGeometry.fromPointXY(self._places[line]))
+        return feature
 
     def feature(self, line: int) -> QgsFeature:
         """Return a line of the layer with all attributes; an invalid one where it has been deleted."""
         return self._layer.getFeature(line)
+
+    def take_over(self, line: int) -> bool:
+        """Note the answer that a line has got elsewhere, as in another QGIS; return whether it has one."""
+        if self._layer.fields().lookupField(REVIEW) < 0:  # which may have been added there, too
+            self._layer.dataProvider().reloadData()
+            self._layer.updateFields()
+        feature = self.feature(line)
+        word = word_in(feature[REVIEW] or None) if feature.fields().lookupField(REVIEW) >= 0 else ""
+        if answer_of(self._kinds[line], word):
+            self._note(line, word)
+        return line not in self._left
 
     def decide(self, line: int, answer: str) -> None:
         """Write a line's answer; raise OutputError if that fails."""
@@ -150,7 +166,7 @@ class ReviewLines:
     def back(self) -> int:
         """Return the line that was decided or skipped last, without its answer; raise OutputError if that fails."""
         line, earlier = self._past[-1]
-        if self.answers[line] != earlier:
+        if self.answers[line] != earlier and self.feature(line).isValid():
             self._write(line, earlier)
         self._past.pop()
         self._skipped.discard(line)
@@ -159,38 +175,51 @@ class ReviewLines:
     def _write(self, line: int, answer: str) -> None:
         provider = self._layer.dataProvider()
         if provider.fields().lookupField(REVIEW) < 0:
-            self._check(provider.addAttributes([QgsField(REVIEW, QMetaType.Type.QString)]), provider)
+            check_written(self._layer, provider.addAttributes([QgsField(REVIEW, QMetaType.Type.QString)]))
             self._layer.updateFields()
-        values = {REVIEW: answer or None, **_signature(provider.fields(), bool(answer))}
+        values = {REVIEW: answer or None, **signature(provider.fields(), bool(answer))}
         fields = {provider.fields().lookupField(name): value for name, value in values.items()}
-        self._check(provider.changeAttributeValues({line: fields}), provider)
-        self.answers[line] = answer
+        check_written(self._layer, provider.changeAttributeValues({line: fields}))
+        self._note(line, answer)
         for name, value in values.items():  # for an attribute table that is open
             self._layer.attributeValueChanged.emit(line, self._layer.fields().lookupField(name), value)
         self._layer.triggerRepaint()
 
-    def _check(self, is_written: bool, provider: QgsVectorDataProvider) -> None:
-        if not is_written:
-            reason = "; ".join(provider.errors())
-            provider.clearErrors()
-            text = tr("The review cannot be written to the layer {layer} ({reason}).")
-            raise OutputError(
-                text.format(layer=self._layer.name(), reason=reason),
-                tr("Close other programs that use its file, and make room on the disk."),
-            )
+    def _note(self, line: int, answer: str) -> None:
+        self.answers[line] = answer
+        is_left = not answer_of(self._kinds[line], answer)
+        if is_left != (line in self._left):
+            (self._left.add if is_left else self._left.discard)(line)
+            if self._kinds[line] not in KINDS:
+                (self._index.addFeature if is_left else self._index.deleteFeature)(self._point(line))
+        self.sample.answer(line, answer)
 
 
-def _signature(fields: QgsFields, is_answered: bool) -> dict[str, Any]:
+def check_written(layer: QgsVectorLayer, is_written: bool) -> None:
+    """Raise OutputError if a layer's data provider has not written what it was asked to."""
+    if not is_written:
+        provider = layer.dataProvider()
+        reason = "; ".join(provider.errors())
+        provider.clearErrors()
+        raise OutputError(
+            tr("The review cannot be written to the layer {layer} ({reason}).").format(
+                layer=layer.name(), reason=reason
+            ),
+            tr("Close other programs that use its file, and make room on the disk."),
+        )
+
+
+def signature(fields: QgsFields, is_answered: bool) -> dict[str, Any]:
     """Return who answers, and when, for the fields of a layer that take it; nobody without an answer."""
     kinds, now = QMetaType.Type, QDateTime.currentDateTimeUtc()
     name = QgsApplication.userFullName() or QgsApplication.userLoginName()
-    signature = {
+    values = {
         (REVIEWER, kinds.QString): name,
         (REVIEWED_AT, kinds.QDateTime): now,
         (REVIEWED_AT, kinds.QString): now.toString(Qt.DateFormat.ISODate),
     }
     return {
         field: value if is_answered else None
-        for (field, kind), value in signature.items()
+        for (field, kind), value in values.items()
         if (index := fields.lookupField(field)) >= 0 and fields.at(index).type() == kind
     }

@@ -46,7 +46,7 @@ class ThresholdPanel(QgsDockWidget):
         self.buttons = {name: self._button(name, text) for name, text in _texts().items()}
         for name in (MORE, FEWER):
             self.buttons[name].setCheckable(True)
-            self.buttons[name].setToolTip(tr("Drag around a part of the map. Enter takes all that the map shows."))
+            self.buttons[name].setToolTip(tr("Drag around a part of the map, or across it for a rectangle."))
         self.buttons[USE].setMenu(QMenu(self))
         self.buttons[USE].setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.buttons[USE].setToolTip(tr("Opens a dialog in which the advanced parameter Threshold is filled in"))

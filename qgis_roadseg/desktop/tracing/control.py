@@ -5,19 +5,23 @@ Scope: what follows from what. Independent of how lines are drawn and added.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Optional
 
-from qgis.core import Qgis, QgsProject, QgsRasterLayer
+from qgis.core import Qgis, QgsField, QgsProject, QgsRasterLayer, QgsVectorLayer
 from qgis.gui import QgisInterface
+from qgis.PyQt.QtCore import QMetaType, QTimer
 from qgis.PyQt.QtWidgets import QAction
 
-from ....training_core.errors import RoadSegError, RuntimeEnvironmentError
+from ....training_core.errors import ImageryError, RoadSegError, RuntimeEnvironmentError
+from ...layers import work_area
 from ...translation import tr
 from ..dialogs import show_message, show_missing_runtime
 from ..probability import Sessions, choose_probability, forget_choice
 from ..session_client import SessionClient
 from .drawing import Drawing
-from .line_layer import check_line_layer
+from .line_layer import STATUS, check_line_layer
 from .tool import TracingTool
 
 
@@ -32,6 +36,7 @@ class Tracing:
         self._drawing: Optional[Drawing] = None
         self._tool: Optional[TracingTool] = None
         self._connections: list[Any] = []
+        self._then: Optional[Callable[[], None]] = None
 
     def toggle(self) -> None:
         """Take up the tool on the current layer, or say why that cannot be; or lay it down."""
@@ -50,6 +55,34 @@ class Tracing:
             self._tell(str(error))
         self.action.setChecked(self._tool is not None)
 
+    def draw_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> bool:
+        """Take up the tool for one road, and return whether that worked; call `then` after it, or if there is none.
+
+        The layer gets the field `status`, which tells drawn roads. One that is not being edited is saved then: no road
+        waits for a Save, which a crash would lose.
+        """
+        self.end()
+        self._window.setActiveLayer(layer)
+        saves = not layer.isEditable() and layer.startEditing()
+        self.toggle()
+        if self._tool is None:
+            if saves:
+                layer.rollBack()
+            return False
+        if layer.fields().lookupField(STATUS) < 0:
+            layer.addAttribute(QgsField(STATUS, QMetaType.Type.QString))
+        self._then, ended = partial(self._after_one, layer, then) if saves else then, layer.editCommandEnded
+        # As soon as the worker's answer is through.
+        self._connections.append((ended, ended.connect(lambda: QTimer.singleShot(0, self.end))))
+        return True
+
+    def _after_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> None:
+        is_drawn = layer.isEditable() and layer.editBuffer().addedFeatures()
+        if layer.isEditable() and not (layer.commitChanges() if is_drawn else layer.rollBack()):
+            text = tr("The layer {layer} cannot be saved ({reason}).")
+            self._tell(text.format(layer=layer.name(), reason=layer.commitErrors()[-1].strip()))
+        then()
+
     def end(self, why: str = "") -> None:
         """Lay the tool down; what is not finished is forgotten."""
         if self._tool is None:
@@ -64,6 +97,9 @@ class Tracing:
         self._window.mapCanvas().unsetMapTool(tool)
         tool.deleteLater()
         self._tell(why)
+        then, self._then = self._then, None
+        if then is not None:
+            then()
 
     def close(self) -> None:
         """End all of it, and wait for the worker: the plugin is unloaded."""
@@ -71,6 +107,14 @@ class Tracing:
         self._sessions.close()
 
     def _begin(self, layer: Any, raster: QgsRasterLayer) -> None:
+        work_area.check_image_crs(raster)
+        view = self._window.mapCanvas().mapSettings()
+        if not raster.extent().intersects(view.mapToLayerCoordinates(raster, view.visibleExtent())):
+            forget_choice()  # so that another can be chosen
+            raise ImageryError(
+                tr("The road probability {layer} does not cover this part of the map.").format(layer=raster.name()),
+                tr("Move the map to where it lies, or choose Trace roads again for another one."),
+            )
         session = self._sessions.start(raster)
         canvas = self._window.mapCanvas()
         self._session, self._drawing = session, Drawing(canvas, layer, raster, session, self._tell)

@@ -111,12 +111,14 @@ class Drawing:
             self._finished.append(route)
             self._write()
 
-    def cancel(self) -> None:
-        """Draw no more of this road, and forget it."""
+    def cancel(self) -> bool:
+        """Forget the road that is being drawn; return whether there was one, or one waits for the worker."""
+        is_busy = self._route is not None or bool(self._finished)
         self._route = self._preview = None
         self._wanted = False
         for band in (self._drawn, self._next):
             band.reset(Qgis.GeometryType.Line)
+        return is_busy
 
     def close(self) -> None:
         """Leave the map for good."""

@@ -47,12 +47,17 @@ class TracingTool(QgsMapTool):
             Qt.Key.Key_Enter: self._drawing.finish,
             Qt.Key.Key_Backspace: self._drawing.take_back,
             Qt.Key.Key_Delete: self._drawing.take_back,
-            Qt.Key.Key_Escape: self._drawing.cancel,
+            Qt.Key.Key_Escape: self._cancel,
         }
         act = acts.get(event.key())
         if act is not None:
             act()
             event.ignore()  # or the map would act, too
+
+    def _cancel(self) -> None:
+        """Forget the road, or lay the tool down where there is none."""
+        if not self._drawing.cancel():
+            self.canvas().unsetMapTool(self)
 
 
 def _is_straight(event: QgsMapMouseEvent) -> bool:

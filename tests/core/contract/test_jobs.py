@@ -67,7 +67,6 @@ FILLED = {
         "before_speed_field": "speed",  # of which both layers have one, or none
         "after_speed_field": "speed",
     },
-    "reviewplaces": {"lines": "roads.gpkg", "places": "places.gpkg"},
     "applyreview": {"lines": "roads.gpkg", "review": "places.gpkg", "roads": "reviewed.gpkg"},
     "makechallenge": {"layer": "changes.gpkg", "challenge": "challenge.geojson"},
     "exportchanges": {"changes": "changes.gpkg", "extract": "town.osm", "osc": "town.osc"},

@@ -137,8 +137,8 @@ def test_nothing_found_is_an_empty_network_and_a_warning(known):
     found = extracted(~known, known=known, reporter=Reporter(heard.append))
     assert found.numbers == {"count": 0, "length_m": 0.0, "components": 0}
     assert list(found.roads.columns) == [
-        "length_m", "width_m", "confidence", "road_probability", "highway", "width", "source", "dual_carriageway",
-        "component", "geometry",
+        "length_m", "width_m", "confidence", "road_probability", "status", "highway", "width", "source",
+        "dual_carriageway", "component", "geometry",
     ]  # fmt: skip
     assert [type(event) for event in heard].count(Warning) == 1
 

@@ -37,6 +37,7 @@ def test_labels_beside_the_roads_are_found_and_compared_where_they_belong(shift)
     "truth",
     {
         "within the tolerance of a drawing": moved(2, 1),
+        "farther off than is looked for": moved(45, 0),
         "inverted": np.where(true_roads(), BACKGROUND, ROAD).astype(np.uint8),
         "anywhere": np.random.default_rng(0).integers(0, 2, (SIDE_PX, SIDE_PX), np.uint8),
         "no road at all": np.full((SIDE_PX, SIDE_PX), BACKGROUND, np.uint8),

@@ -122,6 +122,10 @@ def test_a_layer_without_the_field_of_points_or_that_lies_nowhere_is_refused_by_
     geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:32633").to_file(path)
     with pytest.raises(LayerError, match=r"true roads .*lost\.gpkg\) reach outside"):
         read_line_layer(path, "true roads", NOTHING, Reporter())
+    shapes = [shapely.LineString([(390000, 5.8e6), (390000, 4e8)])]  # PROJ finds a place on the Earth for it
+    geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:32633").to_file(path)
+    with pytest.raises(LayerError, match=r"lost\.gpkg\) has a straight piece of 394,200 km"):
+        read_line_layer(path, "true roads", NOTHING, Reporter())
 
 
 def test_lines_are_clipped_to_an_area_with_their_attributes():

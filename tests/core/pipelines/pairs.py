@@ -69,7 +69,6 @@ RUNS: dict[str, dict[str, Any]] = {
     "scorenetwork": {"truth": "@makescene.roads.gpkg", "proposal": "@vectorize.roads.gpkg"},
     "sampleaccuracy": {"lines": "@vectorize.roads.gpkg", "raster": "@segment.probability.tif", "count": 40},
     "checkaccuracy": {"sample": "@judged.gpkg"},
-    "reviewplaces": {"lines": "@vectorize.roads.gpkg", "probability": "@segment.probability.tif"},
     "applyreview": {"lines": "@vectorize.roads.gpkg", "review": "@reviewed.gpkg"},
     "exportnetwork": {"lines": "@vectorize.roads.gpkg"},
     "exportnetwork for editors": {"lines": "@vectorize.roads.gpkg", "osm": "@for editors.osm", "graphml": "",
@@ -138,7 +137,7 @@ HOLDS = {
     "quantize.onnx.onnx": QUANTIZED, "mergemodels.model.safetensors": MODEL, "exportchips.folder": CHIPS,
     "exportchips.folder/items.json": ITEMS, "exportchips coco.folder": CHIPS, "exportchips esri.folder": CHIPS,
     "sampleaccuracy.sample.gpkg": SAMPLE, "checkaccuracy.numbers.json": JSON,
-    "reviewplaces.places.gpkg": SAMPLE, "reviewplaces.hectares.gpkg": PATCHES, "applyreview.roads.gpkg": LINES,
+    "applyreview.roads.gpkg": LINES,
     "applyreview.drawn.gpkg": LINES, "applyreview.no_road.gpkg": PATCHES, "applyreview.aoi.gpkg": PATCHES,
     "profile.profile.json": PROFILE, "profile.trace.json": JSON, "compareprofiles.differences.json": JSON,
     "live.folder": SESSION,
@@ -170,11 +169,6 @@ _NOT_DRAWN, _NOT_LINES, _NOT_POLYGONS, _NOT_POINTS = (
     Refused("layer", f"must be {allowed}") for allowed in ("lines or polygons", "lines,", "polygons", "points")
 )
 _EMPTY = Refused("layer", "vectorize nothing")
-_EXTRACTED = (
-    "vectorize.roads.gpkg", "extractroads.roads.gpkg", "mapregion.roads.gpkg", "cleannetwork.roads.gpkg",
-    "exportnetwork.geopackage.gpkg|layername=edges",
-)  # fmt: skip
-_PARTLY_EXTRACTED = ("comparenetworks.changes.gpkg", "applyreview.roads.gpkg")
 
 
 def _image(right: Right, of_chips: Right) -> Row:
@@ -289,7 +283,7 @@ RIGHT: dict[str, Row] = {
     },
     "suggestlabels.labeled": {
         **_areas(numbers.elsewhere),
-        **_all((SCENES, "reviewplaces.hectares.gpkg"), Refused("imagery", "is not labeled yet")),
+        **_all((SCENES,), Refused("imagery", "is not labeled yet")),
     },
     "scorenetwork.truth": _lines(numbers.itself, _EMPTY),
     "scorenetwork.proposal": _lines(numbers.itself, numbers.exactly("apls.score", 0.0)),
@@ -305,18 +299,10 @@ RIGHT: dict[str, Row] = {
         **_all((LINES, CHANGES, OSM), Refused("layer", "have no field|is '")),
         **_all((POINTS, BREAKS, PATCHES, SCENES), Refused("layer", "must be lines")),
     },
-    "reviewplaces.lines": {
-        **_lines(Refused("layer", "road_probability"), Refused("layer", "no features")),
-        **dict.fromkeys(_EXTRACTED, numbers.at_least("doubtful")),
-        **dict.fromkeys(_PARTLY_EXTRACTED, numbers.at_most("doubtful")),
-    },
-    "reviewplaces.probability": {
-        PROBABILITY: same("missing"),
-        **_all((IMAGE, MASK, CLASSES), Refused("imagery", "is a mask|picture|bands|unknown meaning")),
-    },
     "applyreview.lines": _lines(numbers.at_least("not_found"), Refused("layer", "no features")),
     "applyreview.review": _unreviewed(),
     "applyreview.other_review": _unreviewed(),
+    "applyreview.extracted_anew": _lines(numbers.same("reviewed_m"), numbers.exactly("machine_m", 0)),
     "exportnetwork.lines": _lines(numbers.length, numbers.exactly("edges", 0)),
     "comparenetworks.before": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("before.lines", 0)),
     "comparenetworks.after": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("lost.share", 1.0)),

@@ -55,10 +55,10 @@ def make_ground(folder):
         if run == "sampleaccuracy":
             sample = geopandas.read_file(folder / "sampleaccuracy.sample.gpkg")
             sample.assign(review="1").to_file(folder / "judged.gpkg")
-        if run == "reviewplaces":
-            places = geopandas.read_file(folder / "reviewplaces.places.gpkg")
-            answers = ["accepted", "rejected"] * len(places)
-            places.assign(review=answers[: len(places)]).to_file(folder / "reviewed.gpkg")
+        if run == "vectorize":
+            roads = geopandas.read_file(folder / "vectorize.roads.gpkg", layer="roads")
+            answers = ["accepted", "rejected"] * len(roads)
+            roads.assign(change="road", review=answers[: len(roads)]).to_file(folder / "reviewed.gpkg")
         if run == "exportnetwork":
             write_extract(folder / "exportnetwork.osm.osm.pbf", folder / "extract.osm.pbf")
     return folder

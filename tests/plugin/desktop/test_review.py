@@ -20,8 +20,11 @@ from qgis.core import (
 from qgis.gui import QgsMapTool, QgsMapToolPan
 from qgis.PyQt.QtCore import Qt
 from qgis.PyQt.QtTest import QTest
-from qgis.PyQt.QtWidgets import QApplication
+from qgis.PyQt.QtWidgets import QAction, QApplication
 from roadseg.qgis_roadseg.desktop.review.control import Review
+from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
+from roadseg.training_core.jobs.accuracy import place_of
+from roadseg.training_core.jobs.accuracy_estimates import estimate
 
 from ..support.acting import memory_layer
 from ..support.window import Window, left_behind, messages
@@ -95,8 +98,11 @@ def window(layer, qgis_app):
 
 @pytest.fixture
 def review(window):
-    review = Review(window)
+    tracing = Tracing(window)
+    tracing.action = QAction("Trace roads", window.mainWindow())
+    review = Review(window, tracing)
     yield review
+    tracing.close()
     review.close()
     assert left_behind(window) == []
 
@@ -147,7 +153,7 @@ def test_a_later_review_goes_on_with_what_is_left(review, window, path):
     review.panel.close()
     press(review, "AX")
     assert len(review_in(path)) == 2
-    other = Review(window)
+    other = Review(window, review._tracing)
     other.begin()
     assert shown(other)[1:] == (2, 2)
     other.close()
@@ -227,6 +233,7 @@ def test_lines_in_degrees_are_near_each_other_as_on_the_map(review, window, laye
     ("fields", "spoil", "why"),
     [
         ("", lambda layer: layer.setReadOnly(True), "Changes is read-only"),
+        ("", lambda layer: layer.setCrs(QgsCoordinateReferenceSystem()), "no coordinate reference system"),
         ("&field=review:integer", lambda layer: None, "field “review” of the layer Changes is not a text field"),
     ],
 )
@@ -245,7 +252,6 @@ def test_a_layer_that_cannot_take_a_review_is_refused(review, window, path, laye
 def test_what_is_no_layer_of_changes_is_refused(review, window, image):
     others = [
         QgsRasterLayer(str(image), "Image"),
-        memory_layer("LineString", "Roads", ROAD),
         memory_layer("Point", "Breaks", "Point (350001 3059999)", "&field=change:string"),
         None,
     ]
@@ -282,16 +288,41 @@ def test_while_someone_edits_the_layer_the_review_waits_and_goes_on_with_what_is
     assert review_in(path) == {3: "accepted", 6: "accepted"}
 
 
-def test_a_line_that_another_program_has_deleted_is_left_out(review, path):
+@pytest.mark.parametrize("keys", ["A", "NB"])
+def test_a_line_that_another_program_has_deleted_is_left_out(review, path, keys):
     review.begin()
+    press(review, keys[:-1])
     database = sqlite3.connect(path)
     database.execute("drop trigger if exists rtree_changes_geom_delete")
     database.execute("drop trigger if exists rtree_changes_geom_delete2")
     database.execute("delete from changes where fid = 3")
     database.commit()
     database.close()
-    press(review, "A")
+    press(review, keys[-1])
     assert shown(review) == ("New", 0, 3) and "left out" in review.panel.problem.text()
+
+
+def test_going_back_to_a_line_that_was_deleted_leaves_it_out(review, layer, path):
+    review.begin()
+    press(review, "A")
+    other = QgsVectorLayer(str(path), "Other", "ogr")
+    assert other.dataProvider().deleteFeatures([3])
+    press(review, "B")
+    assert shown(review) == ("New", 0, 3) and "left out" in review.panel.problem.text()
+
+
+def test_two_reviews_of_one_file_take_over_each_others_answers(review, window, path):
+    review.begin()
+    window.setActiveLayer(QgsVectorLayer(str(path), "Other", "ogr"))
+    other = Review(window, review._tracing)
+    other.begin()
+    review.panel.asked.emit("accepted")
+    other.panel.asked.emit("rejected")
+    assert "reviewed elsewhere" in other.panel.problem.text() and shown(other) == ("New", 1, 3)
+    other.panel.asked.emit("rejected")
+    review.panel.asked.emit("accepted")
+    assert review_in(path) == {3: "accepted", 1: "rejected"} and shown(review) == shown(other) == ("Displaced", 2, 2)
+    other.close()
 
 
 def test_a_verdict_that_cannot_be_written_is_told_and_asked_for_again(review, path):
@@ -345,57 +376,86 @@ def test_a_layer_that_gets_another_source_is_read_again(review, window, layer, t
 
 
 PLACES = [
-    ("doubtful", "350300 3060000, 350320 3060000", 2.0),  # near, but less worth than a far one even at half
-    ("missing", "352000 3060000, 352020 3060000", 9.0),
-    ("doubtful", "352100 3060000, 352120 3060000", 5.0),  # near that one
-    ("sampled", "350100 3060000, 350120 3060000", 6.0),
-    ("crossing", "350000 3060000, 350020 3060000", None),
+    ("crossing", "350300 3060000, 350320 3060000"),  # the order of a sample counts, not what is near
+    ("sampled", "350100 3060000, 350120 3060000"),
+    ("new", "350110 3060000, 350130 3060000"),
+    ("road", "352000 3060000, 352020 3060000"),
 ]
 
 
 @pytest.fixture
 def places(layer, window, tmp_path):
-    """Return a review layer of all kinds, with a priority and fields for who answers and when."""
+    """Return a review layer of several kinds, with fields for who answers and when."""
     path = tmp_path / "places.gpkg"
-    write(path, "&field=review:string&field=priority:double&field=reviewer:string&field=reviewed_at:datetime",
-          [(kind, points) for kind, points, _ in PLACES])  # fmt: skip
+    write(path, "&field=review:string&field=reviewer:string&field=reviewed_at:datetime", PLACES)
     layer.setDataSource(str(path), "Places", "ogr")
-    field = layer.fields().lookupField("priority")
-    layer.dataProvider().changeAttributeValues({row: {field: each[2]} for row, each in enumerate(PLACES, 1)})
     return path
-
-
-def test_what_pays_most_comes_first_but_a_place_in_view_counts_twice_as_much(review, places):
-    review.begin()
-    kinds = []
-    for answer in "AAAA":
-        kinds.append(shown(review)[0])
-        press(review, answer)
-    assert kinds == ["Sampled", "Missing", "Doubtful", "Doubtful"] and shown(review)[0].startswith("Transect")
-    assert review_in(places) == dict.fromkeys((1, 2, 3, 4), "accepted")
 
 
 def test_a_transect_takes_a_digit_and_no_verdict_and_other_places_no_digit(review, places):
     review.begin()
-    press(review, "2")
-    assert review_in(places) == {}
-    press(review, "AAAA")
     press(review, "AX")  # which are no answers to how many
-    assert shown(review)[0].startswith("Transect") and len(review_in(places)) == 4
+    assert shown(review)[0].startswith("Transect") and review_in(places) == {}
     visible = {name for name, button in review.panel._buttons.items() if not button.isHidden()}
-    assert visible == {"0", "1", "2", "3", "skip", "back", "zoom"}
+    assert visible == {*"0123456789", "skip", "back", "zoom"}
     press(review, "0")
-    assert review_in(places)[5] == "0" and "The review is complete" in review.panel.line.text()
-    press(review, "B3")
-    assert review_in(places)[5] == "3"
+    assert review_in(places) == {1: "0"} and shown(review)[0] == "Sampled"
+    press(review, "2")
+    assert review_in(places) == {1: "0"}
+    press(review, "B9")
+    assert review_in(places) == {1: "9"}
+    press(review, "AXA")
+    assert review_in(places) == {1: "9", 2: "accepted", 3: "rejected", 4: "accepted"}
+    assert "The review is complete" in review.panel.line.text()
+
+
+@pytest.fixture
+def sample(layer, window, tmp_path):
+    """Return an accuracy sample of 60 places; the first lie at the two ends of a line of 60 km."""
+    path = tmp_path / "sample.gpkg"
+    kinds = ["sampled", "crossing"] * 30
+    east = [350000 + 1000 * (place if place % 4 < 2 else 60 - place) for place in range(60)]
+    fields = "&field=review:string&field=stratum:string&field=stratum_size:double&field=length_m:double"
+    write(path, fields, [(k, f"{x} 3060000, {x + 100} 3060000") for k, x in zip(kinds, east)])  # fmt: skip
+    layer.setDataSource(str(path), "Sample", "ogr")
+    values = {"stratum": ["all"] * 60, "stratum_size": [5e3, 1e4] * 30, "length_m": [20.0, 100.0] * 30}
+    columns = {layer.fields().lookupField(name): column for name, column in values.items()}
+    layer.dataProvider().changeAttributeValues(
+        {row + 1: {field: column[row] for field, column in columns.items()} for row in range(60)}
+    )
+    return path
+
+
+def test_a_sample_is_judged_in_its_order_however_far_the_next_place_is(review, layer, sample):
+    review.begin()
+    for count in range(1, 9):
+        press(review, "A" if count % 2 else "0")
+        assert set(review_in(sample)) == set(range(1, count + 1))
+
+
+def test_after_each_verdict_on_a_sample_the_panel_says_how_right_the_network_is(review, layer, sample):
+    review.begin()
+    assert "first estimate: 20" in review.panel.accuracy.text()
+    press(review, "A0" * 10)
+    judged = [place_of({**row.attributeMap(), "review": row["review"] or None}) for row in layer.getFeatures()]
+    expected = estimate(judged)
+    assert f"{expected.completeness.low:.1%} to {expected.completeness.high:.1%}" in review.panel.accuracy.text()
+    assert f"About {expected.more:,} more places" in review.panel.accuracy.text()
+    press(review, "X")
+    assert "<b>Correctness</b> 90.9%" in review.panel.accuracy.text()
+    press(review, "B")
+    assert "<b>Correctness</b> 100.0%" in review.panel.accuracy.text()
+    layer.dataProvider().changeAttributeValues({1: {layer.fields().lookupField("stratum_size"): None}})
+    review.begin()
+    assert "stratum_size" in review.panel.accuracy.text() and "Completeness" not in review.panel.accuracy.text()
 
 
 def test_who_answered_and_when_is_written_where_there_are_fields_and_taken_back(review, layer, places):
     review.begin()
-    press(review, "X")
-    answered = layer.getFeature(4)
+    press(review, "1")
+    answered = layer.getFeature(1)
     assert answered["reviewer"] and answered["reviewed_at"].isValid()
     press(review, "B")
     database = sqlite3.connect(places)
-    assert database.execute("select review, reviewer, reviewed_at from changes where fid = 4").fetchone() == (None,) * 3
+    assert database.execute("select review, reviewer, reviewed_at from changes where fid = 1").fetchone() == (None,) * 3
     database.close()

@@ -4,11 +4,13 @@ import pytest
 from qgis.core import (
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransform,
+    QgsCoordinateTransformContext,
     QgsField,
     QgsPointXY,
     QgsProject,
     QgsRasterLayer,
     QgsRectangle,
+    QgsVectorFileWriter,
     QgsVectorLayer,
 )
 from qgis.gui import QgsMapToolPan
@@ -17,6 +19,8 @@ from qgis.PyQt.QtGui import QMouseEvent
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAction, QApplication, QInputDialog
 from roadseg.qgis_roadseg.desktop.probability import BAND
+from roadseg.qgis_roadseg.desktop.review.control import Review
+from roadseg.qgis_roadseg.desktop.review.painting import PaintingTool
 from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
 from roadseg.qgis_roadseg.runtime import runtime
 
@@ -273,6 +277,69 @@ def test_a_layer_and_a_map_in_degrees_get_the_same_road(tracing, window, wait_fo
     near([[(p.x() - 350000, p.y() - 3059985) for p in points]], [(4, 10), (7, 12), (10, 12)])
 
 
+@pytest.fixture
+def network(roads, window, tmp_path):
+    """Return the layer as a file, which is not being edited."""
+    roads.commitChanges()
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    path = str(tmp_path / "network.gpkg")
+    QgsVectorFileWriter.writeAsVectorFormatV3(roads, path, QgsCoordinateTransformContext(), options)
+    layer = QgsVectorLayer(path, "Network", "ogr")
+    QgsProject.instance().addMapLayer(layer)
+    window.setActiveLayer(layer)
+    return layer
+
+
+@pytest.fixture
+def review(window, tracing, network):
+    review = Review(window, tracing)
+    review.begin()
+    yield review
+    review.close()
+
+
+def test_a_missing_road_is_traced_in_the_review_and_saved_and_the_review_goes_on(
+    review, tracing, window, network, wait_for
+):
+    hand = Hand(window.mapCanvas(), tracing, wait_for)
+    hand.press("D")
+    assert tracing.action.isChecked() and network.isEditable()
+    hand.press("X")  # which is no key of the review while a road is drawn
+    hand.click(4, 10)
+    hand.double_click(16, 10)
+    hand.wait_for(lambda: not tracing.action.isChecked())
+    assert not network.isEditable() and network.dataProvider().featureCount() == 2
+    assert sorted(each["status"] or "" for each in network.dataProvider().getFeatures()) == ["", "drawn"]
+    assert isinstance(window.mapCanvas().mapTool(), PaintingTool)
+    hand.press("D", "Escape")
+    assert network.featureCount() == 2 and not network.isEditable() and not tracing.action.isChecked()
+    assert isinstance(window.mapCanvas().mapTool(), PaintingTool)
+
+
+def test_edits_of_a_persons_own_are_not_saved_by_a_road_of_the_review(review, tracing, window, network, wait_for):
+    network.startEditing()
+    hand = Hand(window.mapCanvas(), tracing, wait_for)
+    hand.press("D")
+    hand.click(4, 10)
+    hand.double_click(16, 10)
+    hand.wait_for(lambda: not tracing.action.isChecked())
+    assert network.isEditable() and network.featureCount() == 2 and network.dataProvider().featureCount() == 1
+    network.rollBack()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda network, probability: network.setReadOnly(True), "Network is read-only"),
+        (lambda network, probability: QgsProject.instance().removeMapLayer(probability.id()), "no road probability"),
+    ],
+)
+def test_where_no_road_can_be_drawn_the_review_says_so(review, tracing, window, network, probability, spoil, why):
+    spoil(network, probability)
+    QTest.keyClick(window.mapCanvas(), Qt.Key.Key_D)
+    assert why in messages(window)[0] and not network.isEditable() and "lines in this view" in review.panel.line.text()
+
+
 def read_only(layer):
     layer.rollBack()
     layer.setReadOnly(True)
@@ -312,6 +379,18 @@ def test_without_a_layer_a_probability_or_a_runtime_there_is_a_reason(tracing, w
     assert [text.split()[:3] for text in messages(window)[::-1]] == [
         ["The", "layer", "Probability"], ["No", "layer", "is"], ["RoadSeg", "has", "no"], ["The", "project", "has"],
     ]  # fmt: skip
+
+
+def test_a_probability_of_another_place_or_without_its_file_is_refused(tracing, window, image, probability):
+    extent = window.mapCanvas().extent()
+    window.mapCanvas().setExtent(QgsRectangle(360000, 3059985, 360020, 3060000))
+    tracing.toggle()
+    window.mapCanvas().setExtent(extent)
+    QgsProject.instance().removeMapLayer(probability.id())
+    QgsProject.instance().addMapLayer(QgsRasterLayer(str(image.with_name("gone.tif")), "Gone"))
+    tracing.toggle()
+    assert "no road probability" in messages(window)[0] and "does not cover" in messages(window)[1]
+    assert not tracing.action.isChecked()
 
 
 def test_of_several_probabilities_a_person_chooses_one_for_the_project(tracing, window, probability, monkeypatch):

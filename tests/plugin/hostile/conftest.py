@@ -33,7 +33,6 @@ TABLE = {
     "checkaccuracy": {"INPUT": "lines", "REPORT": ".html"},
     "exportnetwork": {"INPUT": "lines", "GRAPHML": ".graphml"},
     "comparenetworks": {"INPUT": "lines", "BEFORE": "lines", "OUTPUT": ".gpkg"},
-    "reviewplaces": {"INPUT": "lines", "OUTPUT": ".gpkg"},
     "applyreview": {"INPUT": "lines", "REVIEW": "lines", "OUTPUT": ".gpkg"},
     "makechallenge": {"INPUT": "lines", "OUTPUT": ".json"},
     "exportchanges": {"INPUT": "lines", "EXTRACT": "profile", "OUTPUT": ".osc"},

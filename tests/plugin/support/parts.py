@@ -42,6 +42,23 @@ send("result", result={"count": 2, "length_m": 20.0, "engine": "native"})
 """
 )
 
+# A line, and labels where asked for.
+APPLY = (
+    WRITE
+    + """
+options = job()["options"]
+row = ("LINESTRING (350001 3059999, 350011 3059999)", {"status": "reviewed"})
+write(options["roads"], "roads", ogr.wkbLineString, {"status": ogr.OFTString}, [row])
+if options.get("drawn"):
+    write(options["drawn"], "drawn", ogr.wkbLineString, {"width_m": ogr.OFTReal, "sure": ogr.OFTInteger},
+          [(row[0], {"width_m": 4.0, "sure": 1})])
+if options.get("aoi"):
+    square = "POLYGON ((350000 3059990, 350010 3059990, 350010 3060000, 350000 3059990))"
+    write(options["aoi"], "aoi", ogr.wkbPolygon, {}, [(square, {})])
+send("result", result={"accepted": 1, "rejected": 0})
+"""
+)
+
 SEGMENT = """
 options = job()["options"]
 for name in ("mask", "probability"):

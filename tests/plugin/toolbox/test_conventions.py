@@ -28,10 +28,10 @@ IDS = {
     "roads": {"segment", "vectorize", "extractroads", "mapregion"},
     "network": {
         "cleannetwork", "scorenetwork", "sampleaccuracy", "checkaccuracy", "exportnetwork", "comparenetworks",
-        "reviewplaces", "applyreview",
+        "applyreview",
         "makechallenge", "exportchanges",
     },
-    "workflows": {"maproads", "finetuneandmap", "updateosm", "changedroads"},
+    "workflows": {"maproads", "finetuneandmap", "learnfromreview", "updateosm", "changedroads"},
 }  # fmt: skip
 RARE = QgsProcessingParameterDefinition.Flag.FlagAdvanced
 SENTENCE = re.compile(r"[A-Z0-9].*[.]", re.DOTALL)

@@ -17,7 +17,7 @@ from scripts import processing_models
 
 from ..support.acting import failure, memory_layer, run, write_model
 from ..support.declared import good_values, make_container
-from ..support.parts import CHALLENGE, CHANGES, FINETUNE, NETWORK, SEGMENT
+from ..support.parts import APPLY, CHALLENGE, CHANGES, FINETUNE, NETWORK, SEGMENT
 from ..support.tiles import ALL, paint_tiles, square_extent, tile_layer
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
@@ -89,6 +89,21 @@ def test_finetuneandmap_takes_a_web_map_with_an_extent(play_runtime, tmp_path):
     assert "comes from wms, and no extent is given. Give one (EXTENT)." in told and not learned.exists()
     result = run("finetuneandmap", {**values, "EXTENT": QgsReferencedRectangle(ALL, layer.crs())})
     assert result["OUTPUT"].featureCount() == 2
+
+
+def test_learnfromreview_learns_what_was_judged_and_hands_on_what_it_then_extracts(play_runtime, image, tmp_path):
+    log, given = tmp_path / "jobs.txt", tmp_path / "drawn.txt"
+    note = f'with open({str(log)!r}, "a") as file:\n    print(job()["job"], file=file)\n'
+    note += f'open({str(given)!r}, "a").write(str(job()["options"].get("roads")) + "\\n")\n'
+    play_runtime(note + play_of({**STEPS, "applyreview": APPLY}))
+    roads = memory_layer("LineString", "Roads", ROAD, "&field=status:string")
+    places = memory_layer("LineString", "Places", ROAD, "&field=change:string&field=review:string")
+    learned = str(tmp_path / "town.safetensors")
+    values = {"INPUT": str(image), "ROADS": roads, "REVIEW": places, "MODEL": learned}
+    result = run("learnfromreview", {**values, "OUTPUT": "TEMPORARY_OUTPUT"})
+    assert log.read_text().split() == ["applyreview", "finetune", "extractroads", "applyreview"]
+    assert (result["MODEL"], "REPORT" in result) == (learned, False)
+    assert [feature["status"] for feature in result["OUTPUT"].getFeatures()] == ["reviewed"]
 
 
 def test_updateosm_compares_within_the_extent(received, image, tmp_path, model):

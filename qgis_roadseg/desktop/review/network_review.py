@@ -1,0 +1,129 @@
+"""The review of a whole network, view by view: joins its lines, the layer of verdicts, the panel and the brush.
+
+Scope: what follows from what. Independent of how verdicts are written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qgis.core import Qgis, QgsCoordinateTransform, QgsGeometry, QgsProject, QgsRectangle, QgsVectorLayer
+from qgis.gui import QgisInterface
+
+from ....training_core.errors import RoadSegError
+from ....training_core.jobs.review import ACCEPTED, REJECTED, VERDICTS
+from ...translation import tr
+from ..dialogs import open_dialog
+from ..tracing.control import Tracing
+from .network_verdicts import NetworkVerdicts, verdict_layer
+from .painting import BRUSH_PX, PaintingTool
+from .panel import BACK, REDRAW, SKIP, ReviewPanel
+
+# Roads are hardly seen at coarser scales, and the next view has this one where the map's is coarser.
+COARSEST_SCALE, SCALE = 10_000, 2_500
+_LEARN = "learnfromreview"
+
+
+class NetworkReview:
+    """The review of a network: what is wrong is painted, and what is left of a view accepted as a whole.
+
+    Raises LayerError or OutputError if there can be no layer of verdicts; see `verdict_layer`.
+    """
+
+    def __init__(self, window: QgisInterface, panel: ReviewPanel, network: QgsVectorLayer, tracing: Tracing) -> None:
+        self._window, self._panel, self._network, self._tracing = window, panel, network, tracing
+        self._canvas = window.mapCanvas()
+        self._layer = verdict_layer(network)
+        self._verdicts = NetworkVerdicts(network, self._layer)
+        self._total = self._verdicts.left
+        self.layer_ids = (network.id(), self._layer.id())
+        self._tool = PaintingTool(self._canvas)
+        self._tool.painted.connect(self._paint)
+        self._connections: list[Any] = [
+            (signal, signal.connect(act))
+            for signal, act in ((self._canvas.extentsChanged, self._show), (panel.learn.clicked, self._learn))
+        ]
+        window.setActiveLayer(network)
+        panel.show_layer(network.name(), can_learn=True)
+        self._canvas.setMapTool(self._tool)
+        self._show()
+
+    def end(self) -> None:
+        """Let go of the layers; the next review goes on with the lines that are left."""
+        for signal, connection in self._connections:
+            signal.disconnect(connection)
+        self._connections = []
+        self._tool.close()
+
+    def act(self, what: str) -> None:
+        """Do what a key or button asks; raises OutputError if it cannot be written."""
+        view = self._view()
+        if what == ACCEPTED:
+            if self._canvas.scale() > COARSEST_SCALE:
+                text = tr("Roads are hardly seen at this scale. Zoom in to at least 1:{scale} to accept a view.")
+                self._panel.tell(text.format(scale=f"{COARSEST_SCALE:,}"))
+                return
+            self._verdicts.accept_in(view)
+            self._go_on()
+        elif what == REJECTED:
+            self._canvas.setMapTool(self._tool)
+        elif what == SKIP:
+            self._verdicts.skip(view)
+            self._go_on()
+        elif what == BACK:
+            self._verdicts.back()
+        elif what == REDRAW:
+            self._tracing.draw_one(self._network, lambda: self._canvas.setMapTool(self._tool))
+        self._show()
+
+    def _learn(self) -> None:
+        """Open the dialog of what a model learns from the review."""
+        open_dialog(self._window, _LEARN, {"ROADS": self._network.id(), "REVIEW": self._layer.id()})
+
+    def _go_on(self) -> None:
+        """Move to the nearest line that is left, unless some are in view."""
+        place = self._verdicts.next(self._view().center())
+        if place is not None and not self._view().contains(place):
+            to_map = self._to_network()
+            self._canvas.setCenter(to_map.transform(place, Qgis.TransformDirection.Reverse))
+            if self._canvas.scale() > COARSEST_SCALE:
+                self._canvas.zoomScale(SCALE)
+            self._canvas.refresh()
+
+    def _paint(self, stroke: QgsGeometry) -> None:
+        """Reject the line at a click, or the parts of lines under a stroke."""
+        self._panel.tell("")
+        reach = BRUSH_PX / 2 * self._canvas.mapUnitsPerPixel()
+        brush = stroke.buffer(reach, 6)
+        try:
+            brush.transform(self._to_network())
+            if stroke.type() == Qgis.GeometryType.Point:
+                stroke.transform(self._to_network())
+                is_met = self._verdicts.reject_at(stroke.asPoint(), brush.boundingBox().width() / 2)
+            else:
+                is_met = self._verdicts.reject(brush)
+        except RoadSegError as error:
+            self._panel.tell(str(error))
+            return
+        if not is_met:
+            self._panel.tell(tr("There is no line under the brush."))
+        self._show()
+
+    def _show(self) -> None:
+        if self._verdicts.left:
+            text = tr(
+                "<b>{count}</b> lines in this view have no verdict. Click a wrong line, or paint along its wrong part. "
+                "Redraw traces a missing road. Then accept: the rest of the view is right."
+            ).format(count=f"{self._verdicts.count_in(self._view()):,}")
+        else:
+            text = tr("The review is complete. Apply a review writes the network without what was rejected.")
+        self._panel.show_line(text, (*VERDICTS, REDRAW), self._verdicts.can_go_back)
+        self._panel.show_progress(self._total - self._verdicts.left, self._total, "")
+
+    def _view(self) -> QgsRectangle:
+        """Return what the map shows, in the network's CRS."""
+        return self._to_network().transformBoundingBox(self._canvas.extent())
+
+    def _to_network(self) -> QgsCoordinateTransform:
+        crs = self._canvas.mapSettings().destinationCrs()
+        return QgsCoordinateTransform(crs, self._network.crs(), QgsProject.instance())

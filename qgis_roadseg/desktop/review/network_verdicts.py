@@ -1,0 +1,202 @@
+"""Verdicts on the lines of a network, in a review layer beside it: the network itself stays as it is.
+
+Scope: features of both layers. Independent of the window.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Optional
+
+from qgis.core import (
+    Qgis,
+    QgsFeature,
+    QgsFeatureRequest,
+    QgsGeometry,
+    QgsPointXY,
+    QgsProject,
+    QgsRectangle,
+    QgsSpatialIndex,
+    QgsVectorFileWriter,
+    QgsVectorLayer,
+    QgsVectorLayerUtils,
+)
+
+from ....training_core.errors import LayerError, OutputError
+from ....training_core.jobs.fields import word_in
+from ....training_core.jobs.review import ACCEPTED, CHANGE, REJECTED, REVIEW, REVIEWED_AT, REVIEWER, ROAD
+from ...layers.styles import style_file
+from ...translation import tr
+from ..live.label_files import file_of
+from .review_lines import check_written, signature
+
+# The number of a line in its network.
+LINE = "line"
+_FIELDS = f"field={CHANGE}:string&field={REVIEW}:string&field={LINE}:int8&field={REVIEWER}:string"
+# How many undecided lines are looked through for one that was not skipped.
+_NEAREST = 200
+
+
+def verdict_layer(network: QgsVectorLayer) -> QgsVectorLayer:
+    """Return the layer of verdicts on a network from the project or its file; made where there is none.
+
+    It lies beside the network's file: roads.gpkg has "roads review.gpkg". Raises LayerError if the network is in no
+    file, and OutputError if the layer cannot be written or is another one.
+    """
+    file = file_of(network)
+    if not file:
+        raise LayerError(
+            tr("The layer {layer} is in no file beside which its review could be written.").format(
+                layer=network.name()
+            ),
+            tr("Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer."),
+        )
+    path = Path(file).with_name(f"{Path(file).stem} review.gpkg")
+    for layer in QgsProject.instance().mapLayers().values():
+        if isinstance(layer, QgsVectorLayer) and file_of(layer) == str(path):
+            return layer
+    if not os.path.lexists(path):
+        _create(path, network)
+    layer = QgsVectorLayer(str(path), tr("Review of {layer}").format(layer=network.name()), "ogr")
+    if not layer.isValid() or min(map(layer.fields().lookupField, (CHANGE, REVIEW, LINE))) < 0:
+        raise OutputError(tr("{path} is not the review of a network.").format(path=path), tr("Rename the file."))
+    layer.loadNamedStyle(str(style_file("verdicts")))
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+def _create(path: Path, network: QgsVectorLayer) -> None:
+    empty = QgsVectorLayer(f"MultiLineString?{_FIELDS}&field={REVIEWED_AT}:datetime", "review", "memory")
+    empty.setCrs(network.crs())
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    options.layerName = "review"
+    context = QgsProject.instance().transformContext()
+    error, reason, *_ = QgsVectorFileWriter.writeAsVectorFormatV3(empty, str(path), context, options)
+    if error != QgsVectorFileWriter.WriterError.NoError:
+        text = tr("The review cannot be written to {path} ({reason}).").format(path=path, reason=reason)
+        raise OutputError(text, tr("Copy the network to a folder in which you may write."))
+
+
+class NetworkVerdicts:
+    """The lines of a network that a person has still to judge, and the verdicts on the others.
+
+    A verdict is a feature of the layer of verdicts, written at once. Shapes and places are in the network's CRS.
+    """
+
+    def __init__(self, network: QgsVectorLayer, layer: QgsVectorLayer) -> None:
+        self._network, self._layer = network, layer
+        self._past: list[tuple[list[int], list[int]]] = []  # verdicts written together, and the lines they decided
+        self._skipped: set[int] = set()
+        verdicts: dict[int, list[QgsFeature]] = {}
+        for each in layer.getFeatures():
+            verdicts.setdefault(each[LINE], []).append(each)
+        lines = network.getFeatures(QgsFeatureRequest().setNoAttributes())
+        self._left = {each.id(): each for each in lines if not _is_decided(each, verdicts.get(each.id(), []))}
+        self._index = QgsSpatialIndex()
+        self._index.addFeatures(list(self._left.values()))
+
+    @property
+    def left(self) -> int:
+        """How many lines have no verdict for the whole of them."""
+        return len(self._left)
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether a verdict was given."""
+        return bool(self._past)
+
+    def count_in(self, view: QgsRectangle) -> int:
+        """Return how many lines of a view are left."""
+        return len(self._in(view))
+
+    def accept_in(self, view: QgsRectangle) -> None:
+        """Accept the lines of a view that are left, wherever nobody has rejected them; raise OutputError if it fails.
+
+        A rejected part counts as rejected although its line is accepted.
+        """
+        lines = self._in(view)
+        self._write([(self._left[line].geometry(), line) for line in lines], ACCEPTED, lines)
+
+    def reject(self, brush: QgsGeometry) -> bool:
+        """Reject the parts of lines under a brush, and return whether there are any; raise OutputError if it fails."""
+        parts = [(each.geometry().intersection(brush), each.id()) for each in self._near(brush.boundingBox())]
+        parts = [(part, line) for part, line in parts if not part.isEmpty() and part.length() > 0]
+        self._write(parts, REJECTED, [])
+        return bool(parts)
+
+    def reject_at(self, place: QgsPointXY, tolerance: float) -> bool:
+        """Reject the whole line nearest to a place, and return whether there is one within the tolerance."""
+        at = QgsGeometry.fromPointXY(place)
+        near = list(self._near(QgsRectangle(place, place).buffered(tolerance)))
+        line = min(near, key=lambda each: each.geometry().distance(at), default=None)
+        if line is None or line.geometry().distance(at) > tolerance:
+            return False
+        self._write([(line.geometry(), line.id())], REJECTED, [line.id()])
+        return True
+
+    def skip(self, view: QgsRectangle) -> None:
+        """Leave the lines of a view for later."""
+        self._skipped.update(self._in(view))
+
+    def next(self, place: QgsPointXY) -> Optional[QgsPointXY]:
+        """Return the middle of the nearest line that is left; skipped ones come when there is no other."""
+        for skipped in (self._skipped, set()):
+            for line in self._index.nearestNeighbor(place, _NEAREST + len(skipped)):
+                if line not in skipped:
+                    return self._left[line].geometry().boundingBox().center()
+            self._skipped = set()
+        return None
+
+    def back(self) -> None:
+        """Take the verdicts back that were written last; raise OutputError if that fails."""
+        written, lines = self._past[-1]
+        check_written(self._layer, self._layer.dataProvider().deleteFeatures(written))
+        self._past.pop()
+        for line in self._network.getFeatures(QgsFeatureRequest().setFilterFids(lines).setNoAttributes()):
+            self._left[line.id()] = line
+            self._index.addFeature(line)
+        self._layer.triggerRepaint()
+
+    def _in(self, view: QgsRectangle) -> list[int]:
+        """Return the lines that are left with their middle in a view."""
+        return [
+            line
+            for line in self._index.intersects(view)
+            if view.contains(self._left[line].geometry().boundingBox().center())
+        ]
+
+    def _near(self, box: QgsRectangle) -> Iterator[QgsFeature]:
+        return self._network.getFeatures(QgsFeatureRequest(box).setNoAttributes())
+
+    def _write(self, shapes: Iterable[tuple[QgsGeometry, int]], verdict: str, decided: list[int]) -> None:
+        fields = self._layer.fields()
+        values = {CHANGE: ROAD, REVIEW: verdict, **signature(fields, is_answered=True)}
+        features = []
+        for shape, line in shapes:
+            own = {fields.lookupField(name): value for name, value in {**values, LINE: line}.items()}
+            shape.convertToMultiType()
+            features.append(QgsVectorLayerUtils.createFeature(self._layer, shape, own))
+        if not features:
+            return
+        is_written, features = self._layer.dataProvider().addFeatures(features)
+        check_written(self._layer, is_written)
+        self._past.append(([each.id() for each in features], decided))
+        for line in decided:
+            self._index.deleteFeature(self._left.pop(line))
+        self._layer.updateExtents()
+        self._layer.triggerRepaint()
+
+
+def _is_decided(line: QgsFeature, verdicts: list[QgsFeature]) -> bool:
+    """Return whether a line is accepted, or all of it is rejected; another network may have had its number before."""
+    own = [each for each in verdicts if line.geometry().intersects(each.geometry().boundingBox())]
+    rejected = sum(each.geometry().length() for each in own if word_in(each[REVIEW]) == REJECTED)
+    return any(word_in(each[REVIEW]) == ACCEPTED for each in own) or rejected > 0.99 * line.geometry().length()
+
+
+def is_network(layer: object) -> bool:
+    """Return whether a layer is one of lines without kinds of places: a network that may be reviewed as a whole."""
+    is_lines = isinstance(layer, QgsVectorLayer) and layer.geometryType() == Qgis.GeometryType.Line
+    return is_lines and layer.fields().lookupField(CHANGE) < 0

@@ -1,0 +1,172 @@
+"""A network under review, view by view: what a click, a stroke and a key decide, and what is in the file then."""
+
+import pytest
+from qgis.core import (
+    QgsCoordinateTransformContext,
+    QgsFeature,
+    QgsGeometry,
+    QgsPointXY,
+    QgsProject,
+    QgsRectangle,
+    QgsVectorFileWriter,
+    QgsVectorLayer,
+)
+from qgis.PyQt.QtCore import QPoint, Qt
+from qgis.PyQt.QtTest import QTest
+from qgis.PyQt.QtWidgets import QAction, QApplication
+from roadseg.qgis_roadseg.desktop.review.control import Review
+from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
+
+from ..support.acting import memory_layer
+from ..support.window import Window, left_behind, messages
+
+pytestmark = pytest.mark.usefixtures("qgis_new_project")
+
+# Two lines in the first view, one in each of two others, from the near to the far one.
+ROADS = [
+    "LineString (350000 3060000, 350080 3060000)", "LineString (350000 3060020, 350080 3060020)",
+    "LineString (350500 3060000, 350580 3060000)", "LineString (351500 3060000, 351580 3060000)",
+]  # fmt: skip
+VIEW = QgsRectangle(349980, 3059970, 350100, 3060060)
+
+
+def make_network(path):
+    """Write the roads to a GeoPackage, in which a line's id is its place in the list, from 1; load them."""
+    layer = memory_layer("LineString", "roads", ROADS[0], crs="EPSG:32645")
+    for road in ROADS[1:]:
+        feature = QgsFeature(layer.fields())
+        feature.setGeometry(QgsGeometry.fromWkt(road))
+        layer.dataProvider().addFeature(feature)
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    QgsVectorFileWriter.writeAsVectorFormatV3(layer, str(path), QgsCoordinateTransformContext(), options)
+    QgsProject.instance().removeMapLayer(layer)
+    layer = QgsVectorLayer(str(path), "Roads", "ogr")
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+@pytest.fixture
+def network(tmp_path):
+    return make_network(tmp_path / "roads.gpkg")
+
+
+@pytest.fixture
+def window(network, qgis_app):
+    window = Window()
+    window.mainWindow().setCentralWidget(window.mapCanvas())
+    window.mainWindow().resize(900, 500)
+    window.mainWindow().show()
+    QApplication.setActiveWindow(window.mainWindow())
+    qgis_app.processEvents()
+    canvas = window.mapCanvas()
+    canvas.setDestinationCrs(network.crs())
+    canvas.setExtent(VIEW)
+    window.setActiveLayer(network)
+    return window
+
+
+@pytest.fixture
+def review(window):
+    tracing = Tracing(window)
+    tracing.action = QAction("Trace roads", window.mainWindow())
+    review = Review(window, tracing)
+    yield review
+    tracing.close()
+    review.close()
+    assert left_behind(window) == []
+
+
+def verdicts(tmp_path):
+    """Return verdict, line and length in meters of each feature in the file beside the network."""
+    layer = QgsVectorLayer(str(tmp_path / "roads review.gpkg"), "review", "ogr")
+    return sorted((each["review"], each["line"], round(each.geometry().length())) for each in layer.getFeatures())
+
+
+def pixel(window, x, y):
+    place = window.mapCanvas().getCoordinateTransform().transform(QgsPointXY(x, y))
+    return QPoint(round(place.x()), round(place.y()))
+
+
+def drag(window, *places):
+    view = window.mapCanvas().viewport()
+    begin, *others = [pixel(window, *place) for place in places]
+    QTest.mousePress(view, Qt.MouseButton.LeftButton, pos=begin)
+    for place in others:
+        QTest.mouseMove(view, place)
+    QTest.mouseRelease(view, Qt.MouseButton.LeftButton, pos=others[-1] if others else begin)
+
+
+def press(window, keys):
+    for key in keys:
+        QTest.keyClick(window.mapCanvas(), getattr(Qt.Key, f"Key_{key}"))
+
+
+def progress(review):
+    return review.panel.progress.value(), review.panel.progress.maximum()
+
+
+def test_a_click_rejects_a_line_a_stroke_a_part_and_a_key_accepts_the_rest_of_the_view(review, window, tmp_path):
+    review.begin()
+    assert "<b>2</b> lines in this view" in review.panel.line.text() and progress(review) == (0, 4)
+    drag(window, (350040, 3060000))
+    assert verdicts(tmp_path) == [("rejected", 1, 80)] and progress(review) == (1, 4)
+    drag(window, (350050, 3060020), (350060, 3060020), (350100, 3060020))
+    (_, (verdict, line, length_m)) = verdicts(tmp_path)
+    assert (verdict, line) == ("rejected", 2) and 30 <= length_m <= 34 and progress(review) == (1, 4)
+    press(window, "A")
+    assert verdicts(tmp_path)[0] == ("accepted", 2, 80) and progress(review) == (2, 4)
+    # The map has moved to the nearest line that is left, at the same scale.
+    assert window.mapCanvas().extent().contains(QgsPointXY(350540, 3060000))
+    assert window.mapCanvas().extent().width() == pytest.approx(VIEW.width(), rel=0.5)
+    drag(window, (350540, 3060030))
+    assert "no line under the brush" in review.panel.problem.text() and len(verdicts(tmp_path)) == 3
+
+
+def test_going_back_takes_verdicts_away_and_skipped_views_come_last(review, window, tmp_path):
+    review.begin()
+    press(window, "N")
+    assert window.mapCanvas().extent().contains(QgsPointXY(350540, 3060000)) and progress(review) == (0, 4)
+    press(window, "AA")
+    assert progress(review) == (2, 4) and window.mapCanvas().extent().intersects(VIEW)
+    press(window, "A")
+    assert progress(review) == (4, 4) and "complete" in review.panel.line.text()
+    press(window, "BBB")
+    assert progress(review) == (0, 4) and verdicts(tmp_path) == []
+
+
+def test_a_later_review_goes_on_and_a_network_that_came_in_its_place_is_judged_anew(review, window, network, tmp_path):
+    review.begin()
+    drag(window, (350040, 3060000))
+    press(window, "A")
+    review.panel.close()
+    press(window, "A")
+    assert len(verdicts(tmp_path)) == 2
+    review.begin()
+    assert progress(review) == (0, 2)
+    review.end()
+    moved = {1: QgsGeometry.fromWkt("LineString (350000 3061000, 350080 3061000)")}
+    assert network.dataProvider().changeGeometryValues(moved)
+    review.begin()
+    assert progress(review) == (0, 3)
+
+
+def test_views_that_are_too_coarse_and_layers_that_are_in_no_file_are_refused(review, window, tmp_path):
+    review.begin()
+    window.mapCanvas().zoomScale(50_000)
+    press(window, "A")
+    assert "Zoom in" in review.panel.problem.text() and verdicts(tmp_path) == []
+    window.setActiveLayer(memory_layer("LineString", "Drawn", ROADS[0], crs="EPSG:32645"))
+    review.begin()
+    assert "in no file" in messages(window)[0]
+    (tmp_path / "other review.gpkg").write_text("of something else")
+    window.setActiveLayer(make_network(tmp_path / "other.gpkg"))
+    review.begin()
+    assert "is not the review of a network" in messages(window)[0]
+
+
+def test_a_removed_layer_of_verdicts_ends_the_review(review, window):
+    review.begin()
+    layers = QgsProject.instance().mapLayersByName("Review of Roads")
+    QgsProject.instance().removeMapLayer(layers[0])
+    assert "was removed" in review.panel.problem.text()
+    press(window, "A")
