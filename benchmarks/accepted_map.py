@@ -12,10 +12,10 @@ reading, scene perception, and visual search", Quarterly Journal of Experimental
 in one verdict in 30, and clicks a meter beside the place that was meant.
 
 The ways: *tracing* draws all roads by hand. *editing* goes through the views of 250 m of the extracted network, deletes
-and draws with QGIS' own tools. The others add to it: *threshold*, the best of five by eye in two views; *queue*, the
-least likely lines one by one, with a key each, until few of them are wrong; *paths*, missing roads along the likeliest
-path between clicks; *learning*, a fine-tune on the first part of the ground before the second is mapped, whose
-minutes do not count, since the person goes on meanwhile.
+and draws with QGIS' own tools. The others add to it: *threshold*, the best of five by eye in two views, of which a map
+bears its share of a town of 25 km; *painting*, false lines by a click, and parts of them by a stroke, with a key that
+ends each view; *paths*, missing roads along the likeliest path between clicks; *learning*, a fine-tune on the first
+part of the ground before the second is mapped, whose minutes do not count, since the person goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ ERRORS, AIM_M = 1 / 30, 1.0
 # Bends that a person draws, and pieces too short to be corrected.
 DRAWN_M, SHORTEST_M = 1.5, 10.0
 THRESHOLDS, SEEN_VIEWS = (0.1, 0.2, 0.35, 0.5, 0.65), 2
-STRETCH_M, QUEUE_WINDOW, QUEUE_WRONG = 100.0, 10, 0.5
+TOWN_KM = 25.0
 # Where a person gives up: the goal cannot be reached with what is corrected.
 LONGEST_S = 4 * 3600.0
 RIGHT_PATH, PATH_M, MARGIN_M = 0.85, 4.0, 60.0
 TRACING, EDITING = "tracing", "editing"
-PARTS = ("threshold", "queue", "paths", "learning")
+PARTS = ("threshold", "painting", "paths", "learning")
 LAYOUTS = {"town": "organic", "countryside": "rural"}
 SEED = 600
 Seconds = Callable[[shapely.LineString], float]
@@ -144,7 +144,7 @@ def minutes(scene: Scene, folder: Path, seed: int, ways: list[tuple[str, ...]]) 
             chance = np.random.default_rng(seed)
             if "threshold" in way:
                 threshold, chosen_s = threshold_by_eye(raster, part, threshold, chance)
-                spent_s += chosen_s
+                spent_s += chosen_s * min(1.0, part.truth.length.sum() / 1000 / TOWN_KM)
             spent_s += correct(Map(part, extract(raster, threshold, part), raster), way, chance)
         seconds.append(spent_s)
     return [each / 60 / length_km for each in seconds]
@@ -216,7 +216,7 @@ def trace_all(part: Part, seed: int) -> float:
     """Return the seconds to draw roads by hand until enough are there."""
     true_m = part.truth.length.sum()
     person = Person(np.random.default_rng(seed), true_m, missing=list(part.truth.geometry))
-    work_through(person, part.views, by_hand_s, lambda line: 0.0)
+    work_through(person, part.views, by_hand_s, lambda line: 0.0, 0.0)
     return person.seconds
 
 
@@ -225,19 +225,24 @@ def correct(start: Map, way: tuple[str, ...], chance: np.random.Generator) -> fl
     false, missing = differences(start.found, start.part.truth)
     found_m = start.found.length.sum()
     person = Person(chance, start.part.truth.length.sum(), found_m - sum(each.length for each in false), false, missing)
-    if "queue" in way:
-        work_off(person, start)
     draw_s = partial(by_path_s, start=start, chance=chance) if "paths" in way else by_hand_s
-    work_through(person, start.part.views, draw_s, partial(deletion_s, found=start.found))
+    delete_s = partial(painting_s if "painting" in way else deletion_s, found=start.found)
+    work_through(person, start.part.views, draw_s, delete_s, KEY_S if "painting" in way else 0.0)
     return person.seconds
 
 
-def work_through(person: Person, views: list[shapely.Polygon], draw_s: Seconds, delete_s: Seconds) -> None:
-    """Go through all views, and correct what is there, again and again until the map is accepted."""
+def work_through(
+    person: Person, views: list[shapely.Polygon], draw_s: Seconds, delete_s: Seconds, end_s: float
+) -> None:
+    """Go through all views, and correct what is there, again and again until the map is accepted.
+
+    Each view takes `end_s` besides.
+    """
     for view in cycle(views):
         if person.is_content or person.seconds > LONGEST_S:
             return
         person.look(view.area / VIEW_M, VIEW_M)
+        person.seconds += end_s
         for lines, needed_s, is_drawn in ((person.false, delete_s, False), (person.missing, draw_s, True)):
             for line in [each for each in lines if each.length > SHORTEST_M and view.intersects(each.centroid)]:
                 person.seconds += needed_s(line)
@@ -250,36 +255,17 @@ def work_through(person: Person, views: list[shapely.Polygon], draw_s: Seconds, 
 
 def deletion_s(line: shapely.LineString, found: geopandas.GeoDataFrame) -> float:
     """Return the seconds to delete a false stretch: whole lines at once, others after they are split at both ends."""
-    is_whole = found.length[found.distance(line.centroid).idxmin()] < line.length + TOLERANCE_M
-    return THINK_S + (1 if is_whole else 3) * (POINT_S + CLICK_S) + KEY_S
+    return THINK_S + (1 if is_whole(line, found) else 3) * (POINT_S + CLICK_S) + KEY_S
 
 
-def work_off(person: Person, start: Map) -> None:
-    """Work off the queue of unlikely lines, until few of the last ones are false."""
-    wrong = shapely.union_all(person.false).buffer(0.01)
-    recent, rejected = [], []
-    for line, _ in sorted(stretches(start.found), key=lambda each: each[1]):
-        if len(recent) >= QUEUE_WINDOW and np.mean(recent[-QUEUE_WINDOW:]) < QUEUE_WRONG:
-            break
-        person.look(line.length)
-        person.seconds += THINK_S + KEY_S
-        false_m = line.intersection(wrong).length
-        recent.append(false_m > line.length / 2)
-        if recent[-1] != person.errs():
-            rejected.append(line.buffer(0.01))
-            person.right_m -= line.length - false_m
-            right = shapely.get_parts(line.difference(wrong))
-            person.missing += [each for each in right if each.length > 0]
-    left = shapely.difference(np.array(person.false, dtype=object), shapely.union_all(rejected))
-    person.false = [each for each in shapely.get_parts(left) if each.length > 0]
+def painting_s(line: shapely.LineString, found: geopandas.GeoDataFrame) -> float:
+    """Return the seconds to reject a false stretch: whole lines by a click, others by a stroke along them."""
+    return THINK_S + (1 if is_whole(line, found) else 2) * POINT_S + CLICK_S
 
 
-def stretches(found: geopandas.GeoDataFrame) -> Iterator[tuple[shapely.LineString, float]]:
-    """Yield the lines, cut where they are long, and their probability."""
-    for line, probability in zip(found.geometry, found["road_probability"]):
-        count = int(np.ceil(line.length / STRETCH_M))
-        for number in range(count):
-            yield substring(line, number / count, (number + 1) / count, normalized=True), probability
+def is_whole(line: shapely.LineString, found: geopandas.GeoDataFrame) -> bool:
+    """Return whether a false stretch is a line of the network as a whole."""
+    return bool(found.length[found.distance(line.centroid).idxmin()] < line.length + TOLERANCE_M)
 
 
 def by_path_s(line: shapely.LineString, start: Map, chance: np.random.Generator) -> float:

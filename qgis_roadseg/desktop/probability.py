@@ -14,6 +14,7 @@ from typing import Any, Optional
 
 from qgis.core import QgsMapLayer, QgsProject, QgsRasterLayer
 from qgis.gui import QgisInterface
+from qgis.PyQt.QtWidgets import QInputDialog
 
 from ...training_core import jobs
 from ...training_core.errors import ImageryError
@@ -21,23 +22,17 @@ from .. import settings
 from ..layers import exchange, work_area
 from ..runtime import runtime
 from ..translation import tr
-from .dialogs import choose_layer
 from .session_client import SessionClient
 
 # How the band of a probability is named that RoadSeg has written; QGIS puts its number before it.
 BAND = "road probability"
 # Where a project keeps the id of the layer that was chosen.
-_ENTRY = "probability"
+_ENTRY = ("roadseg", "probability")
 
 
 def is_probability(layer: Optional[QgsMapLayer]) -> bool:
     """Return whether a layer is a road probability that RoadSeg has written."""
-    return (
-        isinstance(layer, QgsRasterLayer)
-        and layer.isValid()
-        and layer.bandCount() == 1
-        and layer.bandName(1).endswith(BAND)
-    )
+    return isinstance(layer, QgsRasterLayer) and layer.bandCount() == 1 and layer.bandName(1).endswith(BAND)
 
 
 def choose_probability(window: QgisInterface, title: str, question: str) -> Optional[QgsRasterLayer]:
@@ -45,20 +40,30 @@ def choose_probability(window: QgisInterface, title: str, question: str) -> Opti
 
     Raises ImageryError if the project has no raster.
     """
-    layers = QgsProject.instance().mapLayers().values()
-    rasters = [each for each in layers if each.isValid() and isinstance(each, QgsRasterLayer)]
-    if not rasters:
+    project = QgsProject.instance()
+    layers = [each for each in project.mapLayers().values() if each.isValid()]
+    rasters = [each for each in layers if isinstance(each, QgsRasterLayer)]
+    found = [each for each in rasters if is_probability(each)]
+    chosen = [each for each in rasters if each.id() == project.readEntry(*_ENTRY)[0]]
+    if chosen or len(found) == 1:
+        return (chosen or found)[0]
+    by_name = sorted(found or rasters, key=lambda each: each.name())
+    names = {f"{number}: {each.name()}": each for number, each in enumerate(by_name, 1)}
+    if not names:
         raise ImageryError(
             tr("The project has no road probability."),
             tr("Run Segment roads or Extract roads with a road probability, and add it to the project."),
         )
-    found = [each for each in rasters if is_probability(each)]
-    return choose_layer(window, found or rasters, _ENTRY, title, question)
+    name, is_chosen = QInputDialog.getItem(window.mainWindow(), title, question, list(names), 0, False)
+    if not is_chosen:
+        return None
+    project.writeEntry(*_ENTRY, names[name].id())
+    return names[name]
 
 
 def forget_choice() -> None:
     """Have the next choice asked for again: the layer cannot be used."""
-    QgsProject.instance().removeEntry("roadseg", _ENTRY)
+    QgsProject.instance().removeEntry(*_ENTRY)
 
 
 class Sessions:

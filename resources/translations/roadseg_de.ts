@@ -1956,8 +1956,8 @@
         <translation>Unter dem Pinsel ist keine Linie.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{count}&lt;/b&gt; lines in this view have no verdict. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
-        <translation>&lt;b&gt;{count}&lt;/b&gt; Linien in diesem Ausschnitt sind unbeurteilt. Klicken Sie auf eine falsche Linie, oder malen Sie ihren falschen Teil nach. „Neu zeichnen“ verfolgt eine fehlende Straße. Dann annehmen: Der Rest des Ausschnitts stimmt.</translation>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <translation>Unbeurteilte Linien in diesem Ausschnitt: &lt;b&gt;{count}&lt;/b&gt;. Klicken Sie auf eine falsche Linie, oder malen Sie ihren falschen Teil nach. „Neu zeichnen“ verfolgt eine fehlende Straße. Dann annehmen: Der Rest des Ausschnitts stimmt.</translation>
     </message>
     <message>
         <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>

@@ -1956,8 +1956,8 @@
         <translation>No hay ninguna línea bajo el pincel.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{count}&lt;/b&gt; lines in this view have no verdict. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
-        <translation>&lt;b&gt;{count}&lt;/b&gt; líneas de esta vista no tienen veredicto. Haga clic en una línea errónea o pinte a lo largo de su parte errónea. «Volver a dibujar» traza una vía que falta. Después acepte: el resto de la vista es correcto.</translation>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <translation>Líneas de esta vista sin veredicto: &lt;b&gt;{count}&lt;/b&gt;. Haga clic en una línea errónea o pinte a lo largo de su parte errónea. «Volver a dibujar» traza una vía que falta. Después acepte: el resto de la vista es correcto.</translation>
     </message>
     <message>
         <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>

@@ -1956,8 +1956,8 @@
         <translation>Il n’y a aucune ligne sous le pinceau.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{count}&lt;/b&gt; lines in this view have no verdict. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
-        <translation>&lt;b&gt;{count}&lt;/b&gt; lignes de cette vue n’ont pas de verdict. Cliquez sur une ligne fausse, ou peignez le long de sa partie fausse. « Redessiner » trace une route manquante. Puis acceptez : le reste de la vue est juste.</translation>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <translation>Lignes de cette vue sans verdict : &lt;b&gt;{count}&lt;/b&gt;. Cliquez sur une ligne fausse, ou peignez le long de sa partie fausse. « Redessiner » trace une route manquante. Puis acceptez : le reste de la vue est juste.</translation>
     </message>
     <message>
         <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>

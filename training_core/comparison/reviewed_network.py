@@ -31,6 +31,8 @@ _SAME_M = 0.5
 _REJECTED_M, _ALONG = 5.0, 0.75
 # New lines run beside judged ones by more than this, and are at least so long where they were cut.
 BESIDE_M, _SHORTEST_M = 8.0, 10.0
+# Ground that was seen by who judged a line.
+_SEEN_M = 50.0
 # Labels: width of a road that has none, ground beside a rejected stretch, and judged ground beside any.
 _USUAL_WIDTH_M, _MARGIN_M, _AROUND_M = 6.0, 2.0, 10.0
 
@@ -174,14 +176,20 @@ def outside_box(shapes: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.nda
     return parts[has_length], owner[has_length]
 
 
-def off_judged(new: np.ndarray, judged: np.ndarray, rejected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def off_judged(
+    new: np.ndarray, judged: np.ndarray, rejected: np.ndarray, unjudged: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the parts of new lines, (n,) object, off judged ground: (k,) object, and the (k,) int64 line of each.
 
-    They keep clear of judged lines, and do not run along rejected stretches. Short rests are left out.
+    They keep clear of judged lines, and do not run along rejected stretches. Short rests are left out, and so is what
+    lies near judged lines alone and no unjudged line was before: who judged these saw that nothing was missing there.
     """
     line, ground = (np.concatenate(both) for both in zip(_grounds_of(new, judged), _runs_along(new, rejected)))
     parts, owner = _without(new, line, ground)
+    seen = shapely.union_all(shapely.buffer(np.concatenate([judged, rejected]), _SEEN_M))
+    shapely.prepare(seen)
     kept = (shapely.length(parts) >= _SHORTEST_M) | ~np.isin(owner, line)
+    kept &= ~shapely.covered_by(parts, seen) | _are_roads_of(unjudged, parts)
     return parts[kept], owner[kept]
 
 

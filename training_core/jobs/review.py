@@ -80,7 +80,7 @@ class ApplyReview(Job):
     )
     extracted_anew: str = option("", "Roads extracted anew", kind=VECTOR).help(
         "Roads of the same image from a model that has learned from the review. Within the box around them, they "
-        "replace all lines that nobody has judged."
+        "replace all lines that nobody has judged. No road is added within 50 m of judged lines."
     )
     roads: str = option("", "Reviewed roads", kind=VECTOR_OUTPUT, required=True).help("Network to write.")
     drawn: str = option("", "Drawn roads", kind=VECTOR_OUTPUT).help(

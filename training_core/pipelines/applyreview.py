@@ -130,7 +130,7 @@ def _split_anew(
     rest = np.flatnonzero(~is_judged)[owner]
     gone_m = shapely.length(shapes[~is_judged]).sum() - shapely.length(outside).sum()
     rejected = verdicts.shapes[verdicts.verdict == REJECTED]
-    new = new.parted(*off_judged(new.shapes, shapes[is_judged], rejected))
+    new = new.parted(*off_judged(new.shapes, shapes[is_judged], rejected, shapes[~is_judged]))
     reporter.log(f"{gone_m:,.0f} m that nobody has judged are replaced by {new.length_m.sum():,.0f} m extracted anew.")
     stays = np.concatenate([np.flatnonzero(is_judged), rest])
     rows = rows.iloc[stays].reset_index(drop=True).set_geometry(np.concatenate([shapes[is_judged], outside]))

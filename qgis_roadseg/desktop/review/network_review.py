@@ -112,7 +112,7 @@ class NetworkReview:
     def _show(self) -> None:
         if self._verdicts.left:
             text = tr(
-                "<b>{count}</b> lines in this view have no verdict. Click a wrong line, or paint along its wrong part. "
+                "Lines in this view without a verdict: <b>{count}</b>. Click a wrong line, or paint along its wrong part. "
                 "Redraw traces a missing road. Then accept: the rest of the view is right."
             ).format(count=f"{self._verdicts.count_in(self._view()):,}")
         else:

@@ -202,7 +202,7 @@ class Threshold:
             show_message(self._window, error_text, Qgis.MessageLevel.Critical)
         if self._layer is not None:
             self.panel.buttons[EXTRACT].setEnabled(True)
-            self.panel.note.setText(tr("The lines of the whole raster are in the project.") if is_done else "")
+            self.panel.note.setText(tr("The lines of the whole raster are in the project.") * is_done)
 
     def _in_layer(self, shape: QgsGeometry) -> QgsGeometry:
         """Return a shape of the map in the layer's CRS; empty where it has no place there."""

@@ -15,7 +15,6 @@ from qgis.PyQt.QtCore import QMetaType, QTimer
 from qgis.PyQt.QtWidgets import QAction
 
 from ....training_core.errors import ImageryError, RoadSegError, RuntimeEnvironmentError
-from ...layers import work_area
 from ...translation import tr
 from ..dialogs import show_message, show_missing_runtime
 from ..probability import Sessions, choose_probability, forget_choice
@@ -107,7 +106,6 @@ class Tracing:
         self._sessions.close()
 
     def _begin(self, layer: Any, raster: QgsRasterLayer) -> None:
-        work_area.check_image_crs(raster)
         view = self._window.mapCanvas().mapSettings()
         if not raster.extent().intersects(view.mapToLayerCoordinates(raster, view.visibleExtent())):
             forget_choice()  # so that another can be chosen

@@ -19,7 +19,7 @@ REJECTED = np.array([LineString([(20, -80), (40, -20)])])
 @settings(max_examples=60, deadline=None)
 @given(LINES)
 def test_judged_lines_stay_to_the_vertex_and_new_ones_keep_off_judged_ground(found):
-    parts, owner = off_judged(np.array(found), JUDGED, REJECTED)
+    parts, owner = off_judged(np.array(found), JUDGED, REJECTED, np.array(found))
     assert all(part.buffer(1e-6).within(found[line].buffer(1e-3)) for part, line in zip(parts, owner))
     judged, new = connected(make_lines(JUDGED), parts, 0.01)
     for before, after in zip(JUDGED, judged):
@@ -38,14 +38,21 @@ def test_judged_lines_stay_to_the_vertex_and_new_ones_keep_off_judged_ground(fou
     ("new", "left_m"),
     [
         ([(22, -84), (42, -24)], 0),  # along the rejected stretch
-        ([(10, -45), (50, -55)], 41),  # across it
-        ([(0, -120), (60, -120)], 60),  # past it
-        ([(14, -100), (30, -50), (60, -50)], 46),  # along it, then away
+        ([(-60, -45), (100, -55)], 160),  # across it
+        ([(-40, -120), (80, -120)], 120),  # past it
+        ([(14, -100), (30, -50), (120, -50)], 84),  # along it, then away
+        ([(10, -45), (50, -55)], 0),  # on ground that was seen alone
     ],
 )
 def test_only_what_runs_along_a_rejected_stretch_is_left_out(new, left_m):
-    parts, _ = off_judged(np.array([LineString(new)]), JUDGED[:0], REJECTED)
+    parts, _ = off_judged(np.array([LineString(new)]), JUDGED[:0], REJECTED, JUDGED[:0])
     assert shapely.length(parts).sum() == pytest.approx(left_m, abs=1.5)
+
+
+def test_a_road_that_was_there_and_not_judged_is_found_again_beside_judged_ones():
+    before = np.array([LineString([(10, -45), (50, -55)])])
+    parts, _ = off_judged(shapely.transform(before, lambda points: points + (0, 3)), JUDGED, REJECTED, before)
+    assert shapely.length(parts).sum() == pytest.approx(before[0].length, abs=0.1)
 
 
 def test_beyond_the_box_of_the_new_lines_all_stays():
