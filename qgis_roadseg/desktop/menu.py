@@ -48,9 +48,8 @@ class Menu:
         self._window = window
         self._demo = Demo(window, demo_folder or demo_project.folder())
         self._live = Live(window, live_folder or data_folder() / "live")
-        self._tracing = Tracing(window)
+        self._tracing, self._threshold = Tracing(window), Threshold(window)
         self._review = Review(window, self._tracing)
-        self._threshold = Threshold(window)
         self._factory = SettingsPageFactory()
         self._actions: list[QAction] = []
         self._status: Optional[QAction] = None

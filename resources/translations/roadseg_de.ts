@@ -2188,8 +2188,8 @@
         <translation>Öffnet einen Dialog, in dem der erweiterte Parameter Schwellenwert ausgefüllt ist</translation>
     </message>
     <message>
-        <source>Drag around a part of the map. Enter takes all that the map shows.</source>
-        <translation>Umfahren Sie einen Teil der Karte mit gedrückter Maustaste. Die Eingabetaste nimmt alles, was die Karte zeigt.</translation>
+        <source>Drag around a part of the map, or across it for a rectangle.</source>
+        <translation>Umfahren Sie einen Teil der Karte mit gedrückter Maustaste, oder ziehen Sie quer darüber ein Rechteck auf.</translation>
     </message>
     <message>
         <source>Select a road probability, and choose Threshold.</source>

@@ -2188,8 +2188,8 @@
         <translation>Abre un diálogo con el parámetro avanzado Umbral ya rellenado</translation>
     </message>
     <message>
-        <source>Drag around a part of the map. Enter takes all that the map shows.</source>
-        <translation>Arrastre alrededor de una parte del mapa. Intro toma todo lo que muestra el mapa.</translation>
+        <source>Drag around a part of the map, or across it for a rectangle.</source>
+        <translation>Arrastre alrededor de una parte del mapa, o a través de ella para un rectángulo.</translation>
     </message>
     <message>
         <source>Select a road probability, and choose Threshold.</source>

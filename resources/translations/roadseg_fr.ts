@@ -2188,8 +2188,8 @@
         <translation>Ouvre une boîte de dialogue dans laquelle le paramètre avancé Seuil est rempli</translation>
     </message>
     <message>
-        <source>Drag around a part of the map. Enter takes all that the map shows.</source>
-        <translation>Entourez une partie de la carte en maintenant le bouton de la souris. Entrée prend tout ce que montre la carte.</translation>
+        <source>Drag around a part of the map, or across it for a rectangle.</source>
+        <translation>Entourez une partie de la carte en maintenant le bouton de la souris, ou traversez-la pour un rectangle.</translation>
     </message>
     <message>
         <source>Select a road probability, and choose Threshold.</source>

@@ -19,8 +19,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..jobs.shared import HIGHEST_THRESHOLD as HIGHEST
-from ..jobs.shared import LOWEST_THRESHOLD as LOWEST
+from ..jobs.shared import THRESHOLDS
 from ..system import large_arrays
 from .fields import check_numbers, numbers_in
 from .grid import Grid, Window
@@ -53,11 +52,12 @@ def read_threshold_areas(path: str, grid: Grid, reporter: Reporter) -> list[Thre
     require_fields(layer, [_FIELD], path, _PURPOSE)
     check_numbers(layer, _FIELD, path, _PURPOSE, reporter)
     thresholds = numbers_in(layer[_FIELD])
-    is_wrong = ~((thresholds >= LOWEST) & (thresholds <= HIGHEST))
+    lowest, highest = THRESHOLDS
+    is_wrong = ~((thresholds >= lowest) & (thresholds <= highest))
     if is_wrong.any():
         first = layer[_FIELD][is_wrong].iloc[0]
         raise LayerError(
-            f"{is_wrong.sum():,} of {len(layer):,} {_PURPOSE} ({path}) have no threshold from {LOWEST} to {HIGHEST}: "
+            f"{is_wrong.sum():,} of {len(layer):,} {_PURPOSE} ({path}) have no threshold from {lowest} to {highest}: "
             f"the field {_FIELD!r} of the first is {first}.",
             "Correct the field, or delete these areas.",
         )

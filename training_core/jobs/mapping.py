@@ -24,15 +24,7 @@ from .option import (
     like,
     option,
 )
-from .shared import (
-    HIGHEST_THRESHOLD,
-    LOWEST_THRESHOLD,
-    CleaningOptions,
-    MaskValueOptions,
-    NetworkOptions,
-    SegmentOptions,
-    model_option,
-)
+from .shared import THRESHOLDS, CleaningOptions, MaskValueOptions, NetworkOptions, SegmentOptions, model_option
 
 # How addresses of a Dask scheduler begin.
 SCHEDULER_PROTOCOLS = ("tcp://", "tls://")
@@ -116,7 +108,7 @@ class Vectorize(MaskValueOptions, NetworkOptions):
         "Raster of road classes as written by Segment roads. Each line then has a class, the usual speed of that "
         "class, and a travel time."
     )
-    threshold: float = option(0.5, "Threshold", within=(LOWEST_THRESHOLD, HIGHEST_THRESHOLD)).help(
+    threshold: float = option(0.5, "Threshold", within=THRESHOLDS).help(
         "Minimum probability of a road pixel; no effect on masks."
     )
     threshold_areas: str = advanced_option("", "Threshold areas", kind=VECTOR).help(

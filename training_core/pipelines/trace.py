@@ -29,14 +29,14 @@ from ..geodata.road_raster import read_probability, values_of
 from ..geodata.shapes import shape_of, valid
 from ..jobs import NetworkOptions, Trace
 from ..jobs.json_fields import Range
-from ..jobs.shared import HIGHEST_THRESHOLD, LOWEST_THRESHOLD
+from ..jobs.shared import THRESHOLDS
 from ..system.commands import parse_line, read_command
 
 # Paths are sought in cells of about this size, half of the narrowest road; finer pixels are averaged.
 _CELL_M = 1.0
 # The process sleeps this long before it checks for signals.
 _IDLE_S = 1.0
-_Threshold = Annotated[float, Range(LOWEST_THRESHOLD, HIGHEST_THRESHOLD)]
+_Threshold = Annotated[float, Range(*THRESHOLDS)]
 _Coordinate = Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
 
 
@@ -74,8 +74,11 @@ class Lines:
     threshold: _Threshold
     areas: Annotated[tuple[_Area, ...], Range(0, 10_000)] = ()
 
+    def __post_init__(self) -> None:
+        self.shapes()  # so that a command with something else is skipped
+
     def shapes(self) -> list[tuple[BaseGeometry, float]]:
-        """Return valid polygons with their thresholds; raise ValueError if an area is none."""
+        """Return the areas as valid polygons with their thresholds; raises ValueError if one is none."""
         shapes = [shape_of(area.geometry, ("Polygon", "MultiPolygon"), "an area") for area in self.areas]
         return list(zip(valid(np.array(shapes, dtype=object)), (area.threshold for area in self.areas)))
 
@@ -106,15 +109,10 @@ def run(job: Trace, reporter: Reporter) -> dict[str, Any]:
 
 
 def _answer_lines(dataset: DatasetReader, command: Lines, commands: _Commands, reporter: Reporter) -> None:
-    """Report the lines of a view, unless others are wanted before they are found; warn of an area that is none."""
-    try:
-        areas = command.shapes()
-    except ValueError as error:
-        reporter.warning(f"The lines of a view are not shown: {error}.")
-        return
+    """Report the lines of a view, unless others are wanted before they are found."""
     outdated = Reporter(is_cancelled=lambda: commands.is_outdated(Lines))
     try:
-        lines = lines_in_view(dataset, command.extent, command.threshold, areas, NetworkOptions(), outdated)
+        lines = lines_in_view(dataset, command.extent, command.threshold, command.shapes(), NetworkOptions(), outdated)
     except Cancelled:
         return
     wkt = None if lines is None else shapely.to_wkt(shapely.MultiLineString(list(lines)), rounding_precision=-1)

@@ -12,12 +12,12 @@ from typing import Annotated
 from qgis.core import Qgis, QgsFeature, QgsGeometry, QgsProject, QgsRasterLayer, QgsVectorLayer
 
 from ....training_core.jobs.json_fields import Range, parse, read
-from ....training_core.jobs.shared import HIGHEST_THRESHOLD, LOWEST_THRESHOLD
+from ....training_core.jobs.shared import THRESHOLDS
 
 PROPERTY = "roadseg/threshold"
 # One step changes the odds of the threshold by this factor: 0.5 becomes 0.38 or 0.62.
 _STEP = 1.6
-_Threshold = Annotated[float, Range(LOWEST_THRESHOLD, HIGHEST_THRESHOLD)]
+_Threshold = Annotated[float, Range(*THRESHOLDS)]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Choice:
         held = [area for area in self.areas if QgsGeometry.fromWkt(area.geometry).intersects(place)]
         here = held[-1].threshold if held else self.threshold
         odds = here / (1 - here) * (1 / _STEP if is_more else _STEP)
-        threshold = min(max(round(odds / (1 + odds), 3), LOWEST_THRESHOLD), HIGHEST_THRESHOLD)
+        _, threshold, _ = sorted([*THRESHOLDS, round(odds / (1 + odds), 3)])
         return replace(self, areas=(*self.areas, Area(shape.asWkt(), threshold)))
 
 

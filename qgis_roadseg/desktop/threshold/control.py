@@ -20,22 +20,25 @@ from qgis.core import (
 )
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt, QTimer
+from qgis.PyQt.QtGui import QColor
 
 from ....training_core.errors import RoadSegError, RuntimeEnvironmentError
 from ...translation import tr
 from ..dialogs import open_dialog, show_message, show_missing_runtime
 from ..probability import Sessions, choose_probability, forget_choice, is_probability
+from ..review.painting import PaintingTool
 from ..session_client import SessionClient
 from ..tasks import run_algorithm
 from .choice import Choice, area_layer, keep_choice, polygons, read_choice
 from .map_view import ThresholdView
 from .panel import EXTRACT, FEWER, MORE, UNDO, ThresholdPanel
-from .tool import LassoTool
 
 # The slider rests, or the map, if nothing has come for so long.
 REST_MS = 150
-# A smaller area is a slip of the hand. Vertices of a lasso are left out that change it by less than a pixel.
-_LEAST_PX, _STRAIGHT_PX = 10, 1
+# A smaller area is a slip of the hand. Vertices of a lasso are left out that change it by less than a pixel. A stroke
+# that surrounds less of its rectangle goes across it.
+_LEAST_PX, _STRAIGHT_PX, _ACROSS = 10, 1, 0.2
+_PEN, _PEN_PX = QColor(255, 214, 0), 2
 
 
 class Threshold:
@@ -49,7 +52,7 @@ class Threshold:
         self._layer: Optional[QgsRasterLayer] = None
         self._view: Optional[ThresholdView] = None
         self._choice, self._asked, self._is_more = Choice(), 0, True
-        self._tool: Optional[LassoTool] = None
+        self._tool: Optional[PaintingTool] = None
         self._timer = QTimer()
         self._timer.setSingleShot(True)
         self._timer.setInterval(REST_MS)
@@ -142,7 +145,8 @@ class Threshold:
         is_same = self._tool is not None and self._is_more == (what == MORE)
         self._lay_tool_down()
         if not is_same:
-            self._is_more, self._tool = what == MORE, LassoTool(self._canvas, self._draw)
+            self._is_more, self._tool = what == MORE, PaintingTool(self._canvas, _PEN, _PEN_PX)
+            self._tool.painted.connect(self._draw)
             self._canvas.setMapTool(self._tool)
             self._canvas.setFocus()
             self.panel.check(what)
@@ -151,17 +155,17 @@ class Threshold:
         tool, self._tool = self._tool, None
         if tool is not None:
             tool.close()
-            self._canvas.unsetMapTool(tool)
-            tool.deleteLater()
             self.panel.check("")
 
-    def _draw(self, shape: QgsGeometry) -> None:
-        """Add an area, drawn in the map's CRS."""
-        unit = self._canvas.mapUnitsPerPixel()
-        shape = polygons(shape.simplify(_STRAIGHT_PX * unit))
-        is_meant = shape.area() >= (_LEAST_PX * unit) ** 2
-        shape = polygons(self._in_layer(shape))
-        if is_meant and not shape.isEmpty():
+    def _draw(self, stroke: QgsGeometry) -> None:
+        """Add the area that a stroke goes around, or the rectangle that one goes across, in the map's CRS."""
+        unit, bounds = self._canvas.mapUnitsPerPixel(), stroke.boundingBox()
+        if bounds.width() * bounds.height() < (_LEAST_PX * unit) ** 2:
+            return
+        around = polygons(QgsGeometry.fromPolygonXY([stroke.simplify(_STRAIGHT_PX * unit).asPolyline()]))
+        is_across = around.area() < _ACROSS * bounds.width() * bounds.height()
+        shape = polygons(self._in_layer(QgsGeometry.fromRect(bounds) if is_across else around))
+        if not shape.isEmpty():
             self._choose(self._choice.stepped(shape, self._is_more))
 
     def _ask(self) -> None:
@@ -198,7 +202,7 @@ class Threshold:
             show_message(self._window, error_text, Qgis.MessageLevel.Critical)
         if self._layer is not None:
             self.panel.buttons[EXTRACT].setEnabled(True)
-            self.panel.note.setText(tr("The lines of the whole raster are in the project.") if is_done else "")
+            self.panel.note.setText(tr("The lines of the whole raster are in the project.") * is_done)
 
     def _in_layer(self, shape: QgsGeometry) -> QgsGeometry:
         """Return a shape of the map in the layer's CRS; empty where it has no place there."""

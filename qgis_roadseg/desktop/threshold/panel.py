@@ -13,7 +13,7 @@ from qgis.gui import QgsDockWidget
 from qgis.PyQt.QtCore import QSignalBlocker, Qt, pyqtSignal
 from qgis.PyQt.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QMenu, QSizePolicy, QSlider, QToolButton, QWidget
 
-from ....training_core.jobs.shared import HIGHEST_THRESHOLD, LOWEST_THRESHOLD
+from ....training_core.jobs.shared import THRESHOLDS
 from ...translation import tr
 from ..dialogs import wrapped_label
 
@@ -38,15 +38,15 @@ class ThresholdPanel(QgsDockWidget):
         self.setObjectName("RoadSegThreshold")  # by which QGIS remembers its place
         self.layer, self.note, self.number = wrapped_label(), wrapped_label(), QLabel()
         self.slider = QSlider(Qt.Orientation.Horizontal)
-        self.slider.setRange(round(LOWEST_THRESHOLD * _PARTS), round(HIGHEST_THRESHOLD * _PARTS))
+        self.slider.setRange(*(round(threshold * _PARTS) for threshold in THRESHOLDS))
         self.slider.setPageStep(5)
         self.slider.setAccessibleName(tr("Threshold"))
         self.slider.setToolTip(tr("Minimum probability of a road pixel"))
-        self.slider.valueChanged.connect(self._on_slider)
+        self.slider.valueChanged.connect(lambda value: self.moved.emit(value / _PARTS))
         self.buttons = {name: self._button(name, text) for name, text in _texts().items()}
         for name in (MORE, FEWER):
             self.buttons[name].setCheckable(True)
-            self.buttons[name].setToolTip(tr("Drag around a part of the map. Enter takes all that the map shows."))
+            self.buttons[name].setToolTip(tr("Drag around a part of the map, or across it for a rectangle."))
         self.buttons[USE].setMenu(QMenu(self))
         self.buttons[USE].setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.buttons[USE].setToolTip(tr("Opens a dialog in which the advanced parameter Threshold is filled in"))
@@ -85,9 +85,6 @@ class ThresholdPanel(QgsDockWidget):
         """Show which of more and fewer is being drawn; neither for another name."""
         for each in (MORE, FEWER):
             self.buttons[each].setChecked(each == name)
-
-    def _on_slider(self, value: int) -> None:
-        self.moved.emit(value / _PARTS)
 
     def _button(self, name: str, text: str) -> QToolButton:
         button = QToolButton()

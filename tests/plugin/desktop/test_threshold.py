@@ -3,7 +3,15 @@
 import json
 
 import pytest
-from qgis.core import QgsApplication, QgsCoordinateReferenceSystem, QgsPointXY, QgsProject, QgsRasterLayer, QgsRectangle
+from qgis.core import (
+    QgsApplication,
+    QgsCoordinateReferenceSystem,
+    QgsGeometry,
+    QgsPointXY,
+    QgsProject,
+    QgsRasterLayer,
+    QgsRectangle,
+)
 from qgis.gui import QgsMapToolPan
 from qgis.PyQt.QtCore import QEvent, QPoint, QPointF, Qt
 from qgis.PyQt.QtGui import QMouseEvent
@@ -134,9 +142,12 @@ def test_a_lasso_has_a_step_more_or_fewer_roads_and_undo_takes_it_back(threshold
     drag(canvas, (1, 1), (1.01, 1), (1.01, 1.01))  # a slip of the hand
     panel.buttons["fewer"].click()
     assert panel.buttons["fewer"].isChecked() and not panel.buttons["more"].isChecked()
-    QTest.keyClick(canvas, Qt.Key.Key_Return)
+    drag(canvas, (12, 2), (15, 7), (18, 12))  # across a rectangle
     wait_for(lambda: len(asked()[-1]["areas"]) == 3, 5)
-    assert [area["threshold"] for area in asked()[-1]["areas"]] == [0.385, 0.281, pytest.approx(0.385, abs=0.3)]
+    areas = asked()[-1]["areas"]
+    assert [area["threshold"] for area in areas] == [0.385, 0.281, 0.615]
+    sizes = [QgsGeometry.fromWkt(area["geometry"]).area() for area in areas]
+    assert sizes == pytest.approx([36, 8, 60], rel=0.1)
     for left in (2, 1, 0):
         panel.buttons["undo"].click()
         wait_for(lambda left=left: len(asked()[-1]["areas"]) == left, 5)
