@@ -275,26 +275,29 @@ def test_a_region_becomes_one_network_with_masks_an_index_and_a_report(ground, t
 
 
 def test_learning_from_a_review_extracts_anew_what_nobody_has_judged(ground, extracted, tmp_path):
-    places, model, roads = (str(tmp_path / name) for name in ("places.gpkg", "learned.safetensors", "learned.gpkg"))
-    headless.run("roadseg:reviewplaces", {"INPUT": extracted["OUTPUT"], "OUTPUT": places})
-    dataset = gdal.OpenEx(places, gdal.OF_VECTOR | gdal.OF_UPDATE)
-    layer, rejected = dataset.GetLayer(0), None
-    # All but the last third are right, and the least likely is wrong.
-    for number, place in enumerate(list(layer)):
-        if number < layer.GetFeatureCount() * 2 / 3:
-            place["review"] = "accepted" if number else "rejected"
-            layer.SetFeature(place)
-            rejected = rejected or place.geometry().Clone()
-    dataset = layer = None
-    values = {"INPUT": str(ground.image), "ROADS": extracted["OUTPUT"], "REVIEW": places, "MINUTES": 0.1}
+    crs, found = lines_of(extracted["OUTPUT"])
+    middles = [shape.Centroid().GetX() for _, shape in found]
+    # The western half is right, but for its first line.
+    judged = [shape for _, shape in found if shape.Centroid().GetX() < np.median(middles)]
+    review, model, roads = (str(tmp_path / name) for name in ("review.gpkg", "learned.safetensors", "learned.gpkg"))
+    dataset = ogr.Open(write_layer(review, *judged, system=crs), 1)
+    layer = dataset.GetLayer(0)
+    for name in ("change", "review"):
+        layer.CreateField(ogr.FieldDefn(name, ogr.OFTString))
+    for number, line in enumerate(list(layer)):
+        line["change"], line["review"] = "road", "accepted" if number else "rejected"
+        layer.SetFeature(line)
+    dataset = layer = line = None
+    values = {"INPUT": str(ground.image), "ROADS": extracted["OUTPUT"], "REVIEW": review, "MINUTES": 0.1}
     result = headless.run(
         "roadseg:learnfromreview", {**values, "BASE_MODEL": str(ground.model), "MODEL": model, "OUTPUT": roads}
     )
     assert result["MODEL"] == model and Path(model).is_file()
     _, lines = lines_of(roads)
-    length_m = {
-        word: sum(each["length_m"] for each, _ in lines if each["status"] == word) for word in ("reviewed", "machine")
-    }
-    assert length_m["reviewed"] > length_m["machine"] > 0
-    middle = rejected.Value(rejected.Length() / 2)
+    accepted_m = sum(shape.Length() for shape in judged[1:])
+    assert sum(each["length_m"] for each, _ in lines if each["status"] == "reviewed") == pytest.approx(
+        accepted_m, rel=0.01
+    )
+    assert any(each["status"] == "machine" for each, _ in lines)
+    middle = judged[0].Value(judged[0].Length() / 2)
     assert all(shape.Distance(middle) > 1 for _, shape in lines)

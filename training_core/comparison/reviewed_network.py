@@ -14,7 +14,7 @@ import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
-from ..geodata.parallel_arrays import selected
+from ..geodata.parallel_arrays import concatenated, selected
 from ..jobs.review import ACCEPTED, DRAWN, MACHINE, REJECTED
 from ..networks.lines import Lines, make_lines
 from ..networks.road_graph import as_drawn
@@ -46,8 +46,12 @@ class Verdicts:
     width_m: np.ndarray
 
 
-def agreed(verdicts: Verdicts) -> tuple[Verdicts, int]:
-    """Return verdicts with each place once, without those that contradict each other, and the number of these."""
+def agreed(*given: Verdicts) -> tuple[Verdicts, int]:
+    """Return the verdicts of people with each place once, without contradictions, and the number of these.
+
+    If a person accepted and rejected the same stretch, it is rejected, as a click on a line of an accepted view means.
+    """
+    verdicts, person = concatenated(*given), np.repeat(np.arange(len(given)), [len(each.shapes) for each in given])
     if not len(verdicts.shapes):
         return verdicts, 0
     fractions = np.array([0.0, 0.5, 1.0])
@@ -55,8 +59,12 @@ def agreed(verdicts: Verdicts) -> tuple[Verdicts, int]:
         shapely.line_interpolate_point(verdicts.shapes[:, None], fractions, normalized=True)
     ).reshape(len(verdicts.shapes), 6)
     pairs = KDTree(points).query_pairs(_SAME_M, p=np.inf, output_type="ndarray")
-    is_contradicted = verdicts.verdict[pairs[:, 0]] != verdicts.verdict[pairs[:, 1]]
     kept = np.ones(len(points), dtype=bool)
+    own = pairs[person[pairs[:, 0]] == person[pairs[:, 1]]]
+    own = own[verdicts.verdict[own[:, 0]] != verdicts.verdict[own[:, 1]]]
+    kept[own[verdicts.verdict[own] == ACCEPTED]] = False
+    pairs = pairs[kept[pairs].all(axis=1)]
+    is_contradicted = verdicts.verdict[pairs[:, 0]] != verdicts.verdict[pairs[:, 1]]
     kept[pairs[:, 1]] = False
     kept[pairs[is_contradicted].ravel()] = False
     return selected(verdicts, kept), len(np.unique(pairs[is_contradicted].min(axis=1)))

@@ -28,7 +28,7 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import widths_m_in
-from ..geodata.parallel_arrays import concatenated, selected
+from ..geodata.parallel_arrays import selected
 from ..geodata.vector_output import check_vector_output
 from ..geodata.vectors import carried_fields, require_features, with_names
 from ..jobs import ApplyReview
@@ -62,7 +62,7 @@ def run(job: ApplyReview, reporter: Reporter) -> dict[str, Any]:
         layer = with_names(layer, (STATUS, _WIDTH, "bridge"), job.lines, _PURPOSE)
         plane = shared_plane(layer, of=job.lines)
         given = [_verdicts(path, plane, reporter) for path in (job.review, job.other_review) if path]
-        verdicts, contradicted = agreed(concatenated(*given))
+        verdicts, contradicted = agreed(*given)
         anew = None
         if job.extracted_anew:
             anew = read_line_layer(job.extracted_anew, _ANEW, LineFields(), reporter)

@@ -100,6 +100,16 @@ def test_two_people_are_merged_and_contradictions_are_told_and_undecided(network
     assert "b" not in names and layers["roads"].set_index("name")["status"]["c"] == "machine"
 
 
+def test_a_line_that_a_person_first_accepted_and_then_rejected_is_rejected(network):
+    one = answered(network, (MAIN, "accepted"), (SIDE, "accepted"), (STUB, "accepted"), (SIDE, "rejected"))
+    layers, result, _ = applied(network, one)
+    assert (result["accepted"], result["rejected"], result["contradicted"]) == (2, 1, 0)
+    assert set(layers["roads"]["name"]) == {"a", "c"}
+    other = answered(network, (SIDE, "accepted"), name="other.gpkg")
+    layers, result, _ = applied(network, one, other)
+    assert result["contradicted"] == 1 and layers["roads"].set_index("name")["status"]["b"] == "machine"
+
+
 def test_a_verdict_for_a_line_that_was_deleted_is_told(network):
     review = answered(network, (FIRST, "accepted"), (SECOND, "accepted"), (MAIN, "accepted"))
     write_layer(network, MAIN, STUB, **{name: [values[0], values[2]] for name, values in ROADS.items()})
