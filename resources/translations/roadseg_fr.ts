@@ -704,6 +704,10 @@
         <translation>Masque ou probabilité des routes</translation>
     </message>
     <message>
+        <source>Threshold areas</source>
+        <translation>Zones à seuil propre</translation>
+    </message>
+    <message>
         <source>Spur length (m)</source>
         <translation>Longueur des antennes (m)</translation>
     </message>
@@ -1880,6 +1884,14 @@
         <translation>Environnement d'exécution : {status}…</translation>
     </message>
     <message>
+        <source>The project has no road probability.</source>
+        <translation>Le projet n'a aucune probabilité de route.</translation>
+    </message>
+    <message>
+        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
+        <translation>Exécutez « Segmenter les routes » ou « Extraire les routes » avec une probabilité de route, et ajoutez-la au projet.</translation>
+    </message>
+    <message>
         <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
         <translation>Cette couche est temporaire : sa vérification peut être perdue. Enregistrez la couche par « Convertir en couche permanente » dans son menu.</translation>
     </message>
@@ -2128,6 +2140,62 @@
         <translation>La variable d'environnement {name} est définie et a la priorité.</translation>
     </message>
     <message>
+        <source>Road probability to choose a threshold for:</source>
+        <translation>Probabilité de route pour laquelle choisir un seuil :</translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are being extracted in the background.</source>
+        <translation>Les lignes de tout le raster sont extraites en arrière-plan.</translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are in the project.</source>
+        <translation>Les lignes de tout le raster sont dans le projet.</translation>
+    </message>
+    <message>
+        <source>Zoom in to see the lines.</source>
+        <translation>Zoomez pour voir les lignes.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed.</source>
+        <translation>La couche {layer} a été supprimée.</translation>
+    </message>
+    <message>
+        <source>More roads here</source>
+        <translation>Plus de routes ici</translation>
+    </message>
+    <message>
+        <source>Fewer roads here</source>
+        <translation>Moins de routes ici</translation>
+    </message>
+    <message>
+        <source>Undo last area</source>
+        <translation>Annuler la dernière zone</translation>
+    </message>
+    <message>
+        <source>Extract all lines</source>
+        <translation>Extraire toutes les lignes</translation>
+    </message>
+    <message>
+        <source>Use this threshold for</source>
+        <translation>Utiliser ce seuil pour</translation>
+    </message>
+    <message>
+        <source>Minimum probability of a road pixel</source>
+        <translation>Probabilité minimale d'un pixel de route</translation>
+    </message>
+    <message>
+        <source>Opens a dialog in which the advanced parameter Threshold is filled in</source>
+        <translation>Ouvre une boîte de dialogue dans laquelle le paramètre avancé Seuil est rempli</translation>
+    </message>
+    <message>
+        <source>Drag around a part of the map. Enter takes all that the map shows.</source>
+        <translation>Entourez une partie de la carte en maintenant le bouton de la souris. Entrée prend tout ce que montre la carte.</translation>
+    </message>
+    <message>
+        <source>Select a road probability, and choose Threshold.</source>
+        <translation>Sélectionnez une probabilité de route et choisissez Seuil.</translation>
+    </message>
+    <message>
         <source>Road probability along which roads are traced:</source>
         <translation>Probabilité de route le long de laquelle les routes sont tracées :</translation>
     </message>
@@ -2142,14 +2210,6 @@
     <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>La couche {layer} n'est plus en cours d'édition. Le tracé est terminé.</translation>
-    </message>
-    <message>
-        <source>The project has no road probability along which roads could be traced.</source>
-        <translation>Le projet n'a aucune probabilité de route le long de laquelle des routes pourraient être tracées.</translation>
-    </message>
-    <message>
-        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
-        <translation>Exécutez « Segmenter les routes » ou « Extraire les routes » avec une probabilité de route, et ajoutez-la au projet.</translation>
     </message>
     <message>
         <source>The road probability {layer} does not cover this part of the map.</source>

@@ -272,3 +272,29 @@ def test_a_region_becomes_one_network_with_masks_an_index_and_a_report(ground, t
     _, scenes = lines_of(str(folder / "index.gpkg"))
     assert [fields["status"] for fields, _ in scenes] == ["done"]
     HTMLParser().feed((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def test_learning_from_a_review_extracts_anew_what_nobody_has_judged(ground, extracted, tmp_path):
+    places, model, roads = (str(tmp_path / name) for name in ("places.gpkg", "learned.safetensors", "learned.gpkg"))
+    headless.run("roadseg:reviewplaces", {"INPUT": extracted["OUTPUT"], "OUTPUT": places})
+    dataset = gdal.OpenEx(places, gdal.OF_VECTOR | gdal.OF_UPDATE)
+    layer, rejected = dataset.GetLayer(0), None
+    # All but the last third are right, and the least likely is wrong.
+    for number, place in enumerate(list(layer)):
+        if number < layer.GetFeatureCount() * 2 / 3:
+            place["review"] = "accepted" if number else "rejected"
+            layer.SetFeature(place)
+            rejected = rejected or place.geometry().Clone()
+    dataset = layer = None
+    values = {"INPUT": str(ground.image), "ROADS": extracted["OUTPUT"], "REVIEW": places, "MINUTES": 0.1}
+    result = headless.run(
+        "roadseg:learnfromreview", {**values, "BASE_MODEL": str(ground.model), "MODEL": model, "OUTPUT": roads}
+    )
+    assert result["MODEL"] == model and Path(model).is_file()
+    _, lines = lines_of(roads)
+    length_m = {
+        word: sum(each["length_m"] for each, _ in lines if each["status"] == word) for word in ("reviewed", "machine")
+    }
+    assert length_m["reviewed"] > length_m["machine"] > 0
+    middle = rejected.Value(rejected.Length() / 2)
+    assert all(shape.Distance(middle) > 1 for _, shape in lines)

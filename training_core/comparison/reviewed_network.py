@@ -15,7 +15,7 @@ import shapely
 from scipy.spatial import KDTree
 
 from ..geodata.parallel_arrays import selected
-from ..jobs.review import ACCEPTED, REJECTED
+from ..jobs.review import ACCEPTED, DRAWN, MACHINE, REJECTED
 from ..networks.lines import Lines, make_lines
 from ..networks.road_graph import as_drawn
 from .attachment import attach
@@ -26,8 +26,6 @@ _ON_LINE_M = 0.5
 _SLIVER_M = 0.05
 # Places of two people are the same within this distance of their ends and middles.
 _SAME_M = 0.5
-# A road within this distance of a judged one, for more than half of its length, is the same road.
-_SAME_ROAD_M = 3.0
 # A line runs along a rejected stretch where it is within this distance, and goes on along it by this fraction of its
 # length. One that crosses it, or passes its end, does not.
 _REJECTED_M, _ALONG = 5.0, 0.75
@@ -75,12 +73,14 @@ class Judged:
     not_found: int
 
 
-def judge(lines: Lines, verdicts: Verdicts, is_judged: np.ndarray) -> Judged:
+def judge(lines: Lines, verdicts: Verdicts, status: np.ndarray) -> Judged:
     """Return lines without rejected stretches, cut where accepted ones begin and end; lines nobody judged stay.
 
-    `is_judged`, (n,) bool, are lines that were judged before.
+    So do those that a person has drawn by their status, (n,) object: perhaps where the stretch was that is rejected.
     """
     place, line, begin_m, end_m = _on_lines(lines, verdicts.shapes)
+    kept = status[line] != DRAWN
+    place, line, begin_m, end_m = place[kept], line[kept], begin_m[kept], end_m[kept]
     is_rejected, length_m = verdicts.verdict[place] == REJECTED, lines.length_m
     # The parts of all lines as owner, begin, end and whether accepted; a line that nobody judged is one part.
     rest = np.setdiff1d(np.arange(len(lines)), line)
@@ -107,7 +107,7 @@ def judge(lines: Lines, verdicts: Verdicts, is_judged: np.ndarray) -> Judged:
     missed = selected(verdicts, np.setdiff1d(np.arange(len(verdicts.shapes)), place))
     middle = shapely.line_interpolate_point(missed.shapes, 0.5, normalized=True)
     is_gone = (missed.verdict == REJECTED) & ~_near(middle, lines.shapes, BESIDE_M)
-    is_there = (missed.verdict == ACCEPTED) & _are_roads_of(lines.shapes[is_judged], missed.shapes)
+    is_there = (missed.verdict == ACCEPTED) & _are_roads_of(lines.shapes[status != MACHINE], missed.shapes)
     return Judged(shapes, owner, is_accepted[order] > 0, int((~is_gone & ~is_there).sum()))
 
 
@@ -118,9 +118,9 @@ def _near(shapes: np.ndarray, network: np.ndarray, within_m: float) -> np.ndarra
 
 
 def _are_roads_of(network: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-    """Return which lines, (n,) object, a network, (m,) object, has already: (n,) bool."""
-    network = network[_near(network, shapes, _SAME_ROAD_M)]
-    around = shapely.union_all(shapely.buffer(network, _SAME_ROAD_M))
+    """Return which lines, (n,) object, run mostly beside a network, (m,) object, as its own roads do: (n,) bool."""
+    network = network[_near(network, shapes, BESIDE_M)]
+    around = shapely.union_all(shapely.buffer(network, BESIDE_M))
     return shapely.length(shapely.intersection(shapes, around)) > shapely.length(shapes) / 2
 
 

@@ -15,6 +15,8 @@ THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
 UNKNOWN, RIGHT, LEFT = "unknown", "right", "left"
 DRIVING_SIDES = (UNKNOWN, RIGHT, LEFT)
 AUTO, MAX_PROCESSES = "auto", 1024
+# Thresholds that a person may choose: at 0 and 1 there are no odds, by which thresholds are compared.
+LOWEST_THRESHOLD, HIGHEST_THRESHOLD = 0.01, 0.99
 # The grids of result rasters.
 IMAGE_GRID, MODEL_GRID = "image", "model"
 

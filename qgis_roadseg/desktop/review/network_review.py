@@ -112,13 +112,13 @@ class NetworkReview:
     def _show(self) -> None:
         if self._verdicts.left:
             text = tr(
-                "Lines in this view without a verdict: <b>{count}</b>. Click a wrong line, or paint along its wrong part. "
-                "Redraw traces a missing road. Then accept: the rest of the view is right."
+                "Lines in this view without a verdict: <b>{count}</b>. Click a wrong line, or paint along its "
+                "wrong part. Redraw traces a missing road. Then accept: the rest of the view is right."
             ).format(count=f"{self._verdicts.count_in(self._view()):,}")
         else:
             text = tr("The review is complete. Apply a review writes the network without what was rejected.")
         self._panel.show_line(text, (*VERDICTS, REDRAW), self._verdicts.can_go_back)
-        self._panel.show_progress(self._total - self._verdicts.left, self._total)
+        self._panel.show_progress(self._total - self._verdicts.left, self._total, "")
 
     def _view(self) -> QgsRectangle:
         """Return what the map shows, in the network's CRS."""
