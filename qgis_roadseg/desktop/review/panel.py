@@ -101,17 +101,14 @@ class ReviewPanel(QgsDockWidget):
             if name not in (SKIP, BACK):
                 self._buttons[name].setVisible(name in (answers or (*VERDICTS, ZOOM)))
 
-    def show_progress(self, reviewed: int, total: int) -> None:
-        """Show how many lines are reviewed, and left."""
+    def show_progress(self, reviewed: int, total: int, accuracy: str) -> None:
+        """Show how many lines are reviewed, and left; and what a sample tells of the accuracy, unless it is empty."""
+        self.accuracy.setText(accuracy)
+        self.accuracy.setVisible(bool(accuracy))
         self.progress.setRange(0, max(total, 1))
         self.progress.setValue(reviewed)
         words = tr("{reviewed} of {total} reviewed, {left} left")
         self.progress.setFormat(words.format(reviewed=reviewed, total=total, left=total - reviewed))
-
-    def show_accuracy(self, text: str) -> None:
-        """Show how right the network is, by a sample; empty text hides it."""
-        self.accuracy.setText(text)
-        self.accuracy.setVisible(bool(text))
 
     def tell(self, problem: str) -> None:
         """Show a problem and its remedy; empty text hides it."""
