@@ -38,12 +38,13 @@ class Vectorize(JobAlgorithm):
     group_id = "roads"
     keywords = "center-line,centerline,skeleton,network,graph,line,road"
     renamed: ClassVar = {"raster": "INPUT", "roads": "OUTPUT"}
+    whole = ("threshold_areas",)
     numbers: ClassVar = {"count": "Number of lines", "length_m": "Total length (m)"}
     styles: ClassVar = {"roads": "roads", "links": "links", "breaks": "breaks"}
 
 
 class ExtractRoads(ImageAlgorithm):
-    """An image and a model in; center-lines, and the mask on request, out."""
+    """An image and a model in; center-lines, and mask and probability on request, out."""
 
     job_type = jobs.ExtractRoads
     group_id = "roads"
@@ -51,7 +52,7 @@ class ExtractRoads(ImageAlgorithm):
     renamed: ClassVar = {"raster": "INPUT", "roads": "OUTPUT"}
     numbers: ClassVar = {"count": "Number of lines", "length_m": "Total length (m)"}
     words: ClassVar = {"engine": "Engine used"}
-    styles: ClassVar = {"roads": "roads", "links": "links", "breaks": "breaks", "mask": "mask"}
+    styles: ClassVar = {name: name for name in ("roads", "links", "breaks", "mask", "probability")}
 
 
 class MapRegion(JobAlgorithm):

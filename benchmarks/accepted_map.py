@@ -11,11 +11,12 @@ reading, scene perception, and visual search", Quarterly Journal of Experimental
 4 degrees, which are 84 m of the ground on a screen with 0.25 mm and 0.5 m a pixel, 0.6 m from the eye. The person errs
 in one verdict in 30, and clicks a meter beside the place that was meant.
 
-The ways: *tracing* draws all roads by hand. *editing* goes through the views of 250 m of the extracted network, deletes
-and draws with QGIS' own tools. The others add to it: *threshold*, the best of five by eye in two views; *queue*, the
-least likely lines one by one, with a key each, until few of them are wrong; *paths*, missing roads along the likeliest
-path between clicks; *learning*, a fine-tune on the first part of the ground before the second is mapped, whose
-minutes do not count, since the person goes on meanwhile.
+The ways: *tracing* draws all roads by hand, and *by paths* along the likeliest path between clicks. *editing* goes
+through the views of 250 m of the extracted network, deletes and draws with QGIS' own tools. The others add to it:
+*threshold*, the best of five by eye in two views, of which a map bears its share of a town of 25 km; *painting*, false
+lines by a click, and parts of them by a stroke, with a key that ends each view; *paths*, missing roads along the
+likeliest path; *learning*, a fine-tune on the first part of the ground before the second is mapped, whose minutes do
+not count, since the person goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -52,12 +53,12 @@ ERRORS, AIM_M = 1 / 30, 1.0
 # Bends that a person draws, and pieces too short to be corrected.
 DRAWN_M, SHORTEST_M = 1.5, 10.0
 THRESHOLDS, SEEN_VIEWS = (0.1, 0.2, 0.35, 0.5, 0.65), 2
-STRETCH_M, QUEUE_WINDOW, QUEUE_WRONG = 100.0, 10, 0.5
+TOWN_KM = 25.0
 # Where a person gives up: the goal cannot be reached with what is corrected.
 LONGEST_S = 4 * 3600.0
 RIGHT_PATH, PATH_M, MARGIN_M = 0.85, 4.0, 60.0
-TRACING, EDITING = "tracing", "editing"
-PARTS = ("threshold", "queue", "paths", "learning")
+TRACING, EDITING = ("tracing", "by paths"), "editing"
+PARTS = ("threshold", "painting", "paths", "learning")
 LAYOUTS = {"town": "organic", "countryside": "rural"}
 SEED = 600
 Seconds = Callable[[shapely.LineString], float]
@@ -114,7 +115,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     ways = [(), PARTS, *(tuple(each for each in PARTS if each != left_out) for left_out in PARTS)]
-    names = [TRACING, EDITING, "all parts", *(f"without {part}" for part in PARTS)]
+    names = [*TRACING, EDITING, "all parts", *(f"without {part}" for part in PARTS)]
     print("minutes per km of road" + " " * 6 + "".join(f"{name:>19}" for name in names), flush=True)
     for scene in scenes(arguments.folder):
         cells = [minutes(scene, arguments.folder, seed, ways) for seed in arguments.seeds]
@@ -133,18 +134,24 @@ def scenes(folder: Path) -> Iterator[Scene]:
 
 
 def minutes(scene: Scene, folder: Path, seed: int, ways: list[tuple[str, ...]]) -> list[float]:
-    """Return the minutes per kilometer of road that a person needs for both parts: by tracing, and each way."""
+    """Return the minutes per kilometer of road that a person needs for both parts: by tracing, and each way.
+
+    Tracing is by hand, then by paths along what the starter predicts.
+    """
     parts = [read_part(scene, area) for area in (scene.trained, scene.scored)]
     length_km = sum(part.truth.length.sum() for part in parts) / 1000
+    areas = list(zip(parts, (scene.trained, scene.scored), (False, True)))
+    evidence = [probability(scene, area, folder, is_second, False)[0] for _, area, is_second in areas]
     seconds = [sum(trace_all(part, seed) for part in parts)]
+    seconds.append(sum(trace_all(part, seed, raster) for part, raster in zip(parts, evidence)))
     for way in ways:
         spent_s = 0.0
-        for part, area, is_second in zip(parts, (scene.trained, scene.scored), (False, True)):
+        for part, area, is_second in areas:
             raster, threshold = probability(scene, area, folder, is_second, is_second and "learning" in way)
             chance = np.random.default_rng(seed)
             if "threshold" in way:
                 threshold, chosen_s = threshold_by_eye(raster, part, threshold, chance)
-                spent_s += chosen_s
+                spent_s += chosen_s * min(1.0, part.truth.length.sum() / 1000 / TOWN_KM)
             spent_s += correct(Map(part, extract(raster, threshold, part), raster), way, chance)
         seconds.append(spent_s)
     return [each / 60 / length_km for each in seconds]
@@ -212,11 +219,13 @@ def by_hand_s(line: shapely.LineString) -> float:
     return THINK_S + len(line.simplify(DRAWN_M).coords) * (POINT_S + CLICK_S) + CLICK_S
 
 
-def trace_all(part: Part, seed: int) -> float:
-    """Return the seconds to draw roads by hand until enough are there."""
-    true_m = part.truth.length.sum()
-    person = Person(np.random.default_rng(seed), true_m, missing=list(part.truth.geometry))
-    work_through(person, part.views, by_hand_s, lambda line: 0.0)
+def trace_all(part: Part, seed: int, raster: str = "") -> float:
+    """Return the seconds to draw roads until enough are there: by hand, or by paths along a raster."""
+    chance = np.random.default_rng(seed)
+    person = Person(chance, part.truth.length.sum(), missing=list(part.truth.geometry))
+    start = Map(part, part.truth, raster)
+    draw_s = partial(by_path_s, start=start, chance=chance) if raster else by_hand_s
+    work_through(person, part.views, draw_s, lambda line: 0.0, 0.0)
     return person.seconds
 
 
@@ -225,19 +234,24 @@ def correct(start: Map, way: tuple[str, ...], chance: np.random.Generator) -> fl
     false, missing = differences(start.found, start.part.truth)
     found_m = start.found.length.sum()
     person = Person(chance, start.part.truth.length.sum(), found_m - sum(each.length for each in false), false, missing)
-    if "queue" in way:
-        work_off(person, start)
     draw_s = partial(by_path_s, start=start, chance=chance) if "paths" in way else by_hand_s
-    work_through(person, start.part.views, draw_s, partial(deletion_s, found=start.found))
+    delete_s = partial(painting_s if "painting" in way else deletion_s, found=start.found)
+    work_through(person, start.part.views, draw_s, delete_s, KEY_S if "painting" in way else 0.0)
     return person.seconds
 
 
-def work_through(person: Person, views: list[shapely.Polygon], draw_s: Seconds, delete_s: Seconds) -> None:
-    """Go through all views, and correct what is there, again and again until the map is accepted."""
+def work_through(
+    person: Person, views: list[shapely.Polygon], draw_s: Seconds, delete_s: Seconds, end_s: float
+) -> None:
+    """Go through all views, and correct what is there, again and again until the map is accepted.
+
+    Each view takes `end_s` besides.
+    """
     for view in cycle(views):
         if person.is_content or person.seconds > LONGEST_S:
             return
         person.look(view.area / VIEW_M, VIEW_M)
+        person.seconds += end_s
         for lines, needed_s, is_drawn in ((person.false, delete_s, False), (person.missing, draw_s, True)):
             for line in [each for each in lines if each.length > SHORTEST_M and view.intersects(each.centroid)]:
                 person.seconds += needed_s(line)
@@ -250,36 +264,17 @@ def work_through(person: Person, views: list[shapely.Polygon], draw_s: Seconds, 
 
 def deletion_s(line: shapely.LineString, found: geopandas.GeoDataFrame) -> float:
     """Return the seconds to delete a false stretch: whole lines at once, others after they are split at both ends."""
-    is_whole = found.length[found.distance(line.centroid).idxmin()] < line.length + TOLERANCE_M
-    return THINK_S + (1 if is_whole else 3) * (POINT_S + CLICK_S) + KEY_S
+    return THINK_S + (1 if is_whole(line, found) else 3) * (POINT_S + CLICK_S) + KEY_S
 
 
-def work_off(person: Person, start: Map) -> None:
-    """Work off the queue of unlikely lines, until few of the last ones are false."""
-    wrong = shapely.union_all(person.false).buffer(0.01)
-    recent, rejected = [], []
-    for line, _ in sorted(stretches(start.found), key=lambda each: each[1]):
-        if len(recent) >= QUEUE_WINDOW and np.mean(recent[-QUEUE_WINDOW:]) < QUEUE_WRONG:
-            break
-        person.look(line.length)
-        person.seconds += THINK_S + KEY_S
-        false_m = line.intersection(wrong).length
-        recent.append(false_m > line.length / 2)
-        if recent[-1] != person.errs():
-            rejected.append(line.buffer(0.01))
-            person.right_m -= line.length - false_m
-            right = shapely.get_parts(line.difference(wrong))
-            person.missing += [each for each in right if each.length > 0]
-    left = shapely.difference(np.array(person.false, dtype=object), shapely.union_all(rejected))
-    person.false = [each for each in shapely.get_parts(left) if each.length > 0]
+def painting_s(line: shapely.LineString, found: geopandas.GeoDataFrame) -> float:
+    """Return the seconds to reject a false stretch: whole lines by a click, others by a stroke along them."""
+    return THINK_S + (1 if is_whole(line, found) else 2) * POINT_S + CLICK_S
 
 
-def stretches(found: geopandas.GeoDataFrame) -> Iterator[tuple[shapely.LineString, float]]:
-    """Yield the lines, cut where they are long, and their probability."""
-    for line, probability in zip(found.geometry, found["road_probability"]):
-        count = int(np.ceil(line.length / STRETCH_M))
-        for number in range(count):
-            yield substring(line, number / count, (number + 1) / count, normalized=True), probability
+def is_whole(line: shapely.LineString, found: geopandas.GeoDataFrame) -> bool:
+    """Return whether a false stretch is a line of the network as a whole."""
+    return bool(found.length[found.distance(line.centroid).idxmin()] < line.length + TOLERANCE_M)
 
 
 def by_path_s(line: shapely.LineString, start: Map, chance: np.random.Generator) -> float:

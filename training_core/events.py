@@ -165,11 +165,21 @@ class Traced:
     width_m: Optional[float] = None
 
 
+@dataclass(frozen=True)
+class Lines:
+    """The center-lines of a view as the WKT of a multi-part line; null if the view is too wide to show roads."""
+
+    kind: ClassVar[str] = "lines"
+    sequence: int
+    geometry: Optional[str]
+
+
 LOADING, WAITING, LEARNING, PREDICTING = "loading", "waiting", "learning", "predicting"
 PAUSED, DONE_LEARNING = "paused", "done learning"
 STATES = (LOADING, WAITING, LEARNING, PREDICTING, PAUSED, DONE_LEARNING)
 Event = Union[
-    Progress, Metric, Log, Warning, Heartbeat, State, Learned, Prediction, Correction, Kept, Traced, Result, Error
+    Progress, Metric, Log, Warning, Heartbeat, State, Learned, Prediction, Correction, Kept, Traced, Lines, Result,
+    Error,
 ]  # fmt: skip
 _EVENT_TYPES = {event_type.kind: event_type for event_type in get_args(Event)}
 

@@ -5,20 +5,19 @@ Scope: Processing's dialogs, the message bar, labels. Independent of single algo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Optional, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Optional
 
 from qgis import processing
-from qgis.core import Qgis, QgsApplication, QgsMapLayer, QgsProject
+from qgis.core import Qgis, QgsApplication, QgsProject
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
-from qgis.PyQt.QtWidgets import QInputDialog, QLabel, QPushButton
+from qgis.PyQt.QtWidgets import QLabel, QPushButton
 
 from ..layers import demo_project
 from ..translation import tr
 
 SET_UP = "setupruntime"
-_Layer = TypeVar("_Layer", bound=QgsMapLayer)
 
 
 def open_dialog(window: QgisInterface, algorithm: str, values: Optional[Mapping[str, Any]] = None) -> None:
@@ -71,22 +70,6 @@ def show_message(
         pushed.clicked.connect(act)
         message.layout().addWidget(pushed)
     bar.pushWidget(message, level)
-
-
-def choose_layer(
-    window: QgisInterface, layers: Sequence[_Layer], entry: str, title: str, question: str
-) -> Optional[_Layer]:
-    """Return the layer that the project keeps, or the only one; else ask, and keep the answer; None without one."""
-    project = QgsProject.instance()
-    kept = [each for each in layers if each.id() == project.readEntry("roadseg", entry)[0]]
-    if kept or len(layers) == 1:
-        return (kept or layers)[0]
-    names = {f"{n}: {each.name()}": each for n, each in enumerate(sorted(layers, key=lambda each: each.name()), 1)}
-    name, is_chosen = QInputDialog.getItem(window.mainWindow(), title, question, list(names), 0, False)
-    if not is_chosen:
-        return None
-    project.writeEntry("roadseg", entry, names[name].id())
-    return names[name]
 
 
 def wrapped_label(text: str = "", name: str = "") -> QLabel:

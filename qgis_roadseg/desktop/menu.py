@@ -26,6 +26,7 @@ from .live.control import LiveControl
 from .live.panel import LivePanel
 from .review.control import Review
 from .settings_page import PAGE, SettingsPageFactory
+from .threshold.control import Threshold
 from .tracing.control import Tracing
 
 NAME = "RoadSeg"
@@ -47,7 +48,7 @@ class Menu:
         self._window = window
         self._demo = Demo(window, demo_folder or demo_project.folder())
         self._live = Live(window, live_folder or data_folder() / "live")
-        self._tracing = Tracing(window)
+        self._tracing, self._threshold = Tracing(window), Threshold(window)
         self._review = Review(window, self._tracing)
         self._factory = SettingsPageFactory()
         self._actions: list[QAction] = []
@@ -66,6 +67,7 @@ class Menu:
             *algorithms,
             live,
             trace,
+            self._action("threshold", tr("Threshold"), "/mActionIncreaseContrast.svg", self._threshold.begin),
             self._action("review", tr("Review"), "/algorithms/mAlgorithmCheckGeometry.svg", self._review.begin),
             self._separator(),
             self._action("try", tr("Try it on a generated scene"), "/mActionPlay.svg", self._demo.start),
@@ -90,6 +92,7 @@ class Menu:
         self._live.close()
         self._review.close()
         self._tracing.close()
+        self._threshold.close()
         self._window.rasterMenu().aboutToShow.disconnect(self._update_status)
         self._window.unregisterOptionsWidgetFactory(self._factory)
         self._window.mainWindow().removeToolBar(self._toolbar)

@@ -13,6 +13,7 @@ from qgis.core import (
     QgsProcessingAlgRunnerTask,
     QgsProcessingContext,
     QgsProcessingFeedback,
+    QgsProcessingUtils,
     QgsProject,
     QgsTask,
 )
@@ -26,7 +27,8 @@ _RUNNING: "dict[QgsTask, tuple[Any, ...]]" = {}
 def run_algorithm(name: str, values: Mapping[str, Any], on_end: Callable[[bool, str], None]) -> QgsTask:
     """Run an algorithm of RoadSeg, named without its provider, on the open project; return the task.
 
-    `on_end` is called with whether it succeeded, and with the error, which is empty after a cancellation.
+    Results whose destination names a project are added to it. `on_end` is called with whether it succeeded, and with
+    the error, which is empty after a cancellation.
     """
     feedback, context = _ErrorRecorder(), QgsProcessingContext()
     context.setProject(QgsProject.instance())
@@ -35,12 +37,25 @@ def run_algorithm(name: str, values: Mapping[str, Any], on_end: Callable[[bool, 
 
     def end(is_done: bool, _: dict[str, Any]) -> None:
         del _RUNNING[task]
+        if is_done:
+            _add_results(context, feedback)
         on_end(is_done, "" if feedback.isCanceled() else feedback.error)
 
     task.executed.connect(end)
-    _RUNNING[task] = (feedback, context, algorithm)
+    _RUNNING[task] = (feedback, context, algorithm, values)
     QgsApplication.taskManager().addTask(task)
     return task
+
+
+def _add_results(context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> None:
+    """Add results to their project, named and styled, in their group on top; as the toolbox does."""
+    for destination, details in context.layersToLoadOnCompletion().items():
+        layer = context.temporaryLayerStore().takeMapLayer(QgsProcessingUtils.mapLayerFromString(destination, context))
+        details.setOutputLayerName(layer)
+        root = details.project.layerTreeRoot()
+        details.project.addMapLayer(layer, False)
+        (root.findGroup(details.groupName) or root.insertGroup(0, details.groupName)).insertLayer(0, layer)
+        details.postProcessor().postProcessLayer(layer, context, feedback)
 
 
 def run_function(

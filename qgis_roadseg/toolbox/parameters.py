@@ -57,6 +57,7 @@ _SOURCE_TYPES = {
     "roads": [_LINE, _POLYGON],
     "aoi": [_POLYGON],
     "no_road": [_LINE, _POLYGON],
+    "threshold_areas": [_POLYGON],
     "labeled": [_POLYGON],
     "truth": [_LINE],
     "proposal": [_LINE],

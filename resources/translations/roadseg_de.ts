@@ -704,6 +704,10 @@
         <translation>Straßenmaske oder -wahrscheinlichkeit</translation>
     </message>
     <message>
+        <source>Threshold areas</source>
+        <translation>Gebiete mit eigenem Schwellenwert</translation>
+    </message>
+    <message>
         <source>Spur length (m)</source>
         <translation>Länge von Sporen (m)</translation>
     </message>
@@ -1880,6 +1884,14 @@
         <translation>Laufzeitumgebung: {status}…</translation>
     </message>
     <message>
+        <source>The project has no road probability.</source>
+        <translation>Das Projekt hat keine Straßenwahrscheinlichkeit.</translation>
+    </message>
+    <message>
+        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
+        <translation>Führen Sie „Straßen segmentieren“ oder „Straßen extrahieren“ mit einer Straßenwahrscheinlichkeit aus, und fügen Sie diese dem Projekt hinzu.</translation>
+    </message>
+    <message>
         <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
         <translation>Dieser Layer ist temporär, daher kann seine Prüfung verloren gehen. Sichern Sie den Layer mit „Permanent machen“ in seinem Menü.</translation>
     </message>
@@ -1944,8 +1956,8 @@
         <translation>Unter dem Pinsel ist keine Linie.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{count}&lt;/b&gt; lines in this view have no verdict. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
-        <translation>&lt;b&gt;{count}&lt;/b&gt; Linien in diesem Ausschnitt sind unbeurteilt. Klicken Sie auf eine falsche Linie, oder malen Sie ihren falschen Teil nach. „Neu zeichnen“ verfolgt eine fehlende Straße. Dann annehmen: Der Rest des Ausschnitts stimmt.</translation>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <translation>Unbeurteilte Linien in diesem Ausschnitt: &lt;b&gt;{count}&lt;/b&gt;. Klicken Sie auf eine falsche Linie, oder malen Sie ihren falschen Teil nach. „Neu zeichnen“ verfolgt eine fehlende Straße. Dann annehmen: Der Rest des Ausschnitts stimmt.</translation>
     </message>
     <message>
         <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>
@@ -2048,8 +2060,8 @@
         <translation>Die Prüfung kann nicht in den Layer {layer} geschrieben werden ({reason}).</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
-        <translation>&lt;b&gt;{name}&lt;/b&gt; {value} (95-%-Intervall {low} bis {high})</translation>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, 95-%-Intervall {low} bis {high}</translation>
     </message>
     <message>
         <source>About {more} more places would give ±{margin} points; {left} are left.</source>
@@ -2128,6 +2140,62 @@
         <translation>Die Umgebungsvariable {name} ist gesetzt und hat Vorrang.</translation>
     </message>
     <message>
+        <source>Road probability to choose a threshold for:</source>
+        <translation>Straßenwahrscheinlichkeit, für die ein Schwellenwert gewählt wird:</translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are being extracted in the background.</source>
+        <translation>Die Linien des ganzen Rasters werden im Hintergrund extrahiert.</translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are in the project.</source>
+        <translation>Die Linien des ganzen Rasters sind im Projekt.</translation>
+    </message>
+    <message>
+        <source>Zoom in to see the lines.</source>
+        <translation>Zoomen Sie hinein, um die Linien zu sehen.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed.</source>
+        <translation>Der Layer {layer} wurde entfernt.</translation>
+    </message>
+    <message>
+        <source>More roads here</source>
+        <translation>Hier mehr Straßen</translation>
+    </message>
+    <message>
+        <source>Fewer roads here</source>
+        <translation>Hier weniger Straßen</translation>
+    </message>
+    <message>
+        <source>Undo last area</source>
+        <translation>Letztes Gebiet rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Extract all lines</source>
+        <translation>Alle Linien extrahieren</translation>
+    </message>
+    <message>
+        <source>Use this threshold for</source>
+        <translation>Diesen Schwellenwert verwenden für</translation>
+    </message>
+    <message>
+        <source>Minimum probability of a road pixel</source>
+        <translation>Kleinste Wahrscheinlichkeit eines Straßenpixels</translation>
+    </message>
+    <message>
+        <source>Opens a dialog in which the advanced parameter Threshold is filled in</source>
+        <translation>Öffnet einen Dialog, in dem der erweiterte Parameter Schwellenwert ausgefüllt ist</translation>
+    </message>
+    <message>
+        <source>Drag around a part of the map, or across it for a rectangle.</source>
+        <translation>Umfahren Sie einen Teil der Karte mit gedrückter Maustaste, oder ziehen Sie quer darüber ein Rechteck auf.</translation>
+    </message>
+    <message>
+        <source>Select a road probability, and choose Threshold.</source>
+        <translation>Wählen Sie eine Straßenwahrscheinlichkeit aus und dann Schwellenwert.</translation>
+    </message>
+    <message>
         <source>Road probability along which roads are traced:</source>
         <translation>Straßenwahrscheinlichkeit, entlang der Straßen nachgezeichnet werden:</translation>
     </message>
@@ -2136,16 +2204,16 @@
         <translation>Der Layer {layer} kann nicht gespeichert werden ({reason}).</translation>
     </message>
     <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Verschieben Sie die Karte dorthin, wo sie liegt, oder wählen Sie „Straßen nachzeichnen“ noch einmal für eine andere.</translation>
+    </message>
+    <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>Der Layer {layer} wird nicht mehr bearbeitet. Das Nachzeichnen ist beendet.</translation>
     </message>
     <message>
-        <source>The project has no road probability along which roads could be traced.</source>
-        <translation>Das Projekt hat keine Straßenwahrscheinlichkeit, entlang der Straßen nachgezeichnet werden könnten.</translation>
-    </message>
-    <message>
-        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
-        <translation>Führen Sie „Straßen segmentieren“ oder „Straßen extrahieren“ mit einer Straßenwahrscheinlichkeit aus, und fügen Sie diese dem Projekt hinzu.</translation>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>Die Straßenwahrscheinlichkeit {layer} deckt diesen Teil der Karte nicht ab.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

@@ -704,6 +704,10 @@
         <translation>Máscara o probabilidad de vías</translation>
     </message>
     <message>
+        <source>Threshold areas</source>
+        <translation>Zonas con umbral propio</translation>
+    </message>
+    <message>
         <source>Spur length (m)</source>
         <translation>Longitud de ramales (m)</translation>
     </message>
@@ -1880,6 +1884,14 @@
         <translation>Entorno de ejecución: {status}…</translation>
     </message>
     <message>
+        <source>The project has no road probability.</source>
+        <translation>El proyecto no tiene ninguna probabilidad de carretera.</translation>
+    </message>
+    <message>
+        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
+        <translation>Ejecute «Segmentar vías» o «Extraer vías» con una probabilidad de vía y añádala al proyecto.</translation>
+    </message>
+    <message>
         <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
         <translation>Esta capa es temporal, por lo que su revisión se puede perder. Guarde la capa con «Hacer permanente» en su menú.</translation>
     </message>
@@ -1944,8 +1956,8 @@
         <translation>No hay ninguna línea bajo el pincel.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{count}&lt;/b&gt; lines in this view have no verdict. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
-        <translation>&lt;b&gt;{count}&lt;/b&gt; líneas de esta vista no tienen veredicto. Haga clic en una línea errónea o pinte a lo largo de su parte errónea. «Volver a dibujar» traza una vía que falta. Después acepte: el resto de la vista es correcto.</translation>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <translation>Líneas de esta vista sin veredicto: &lt;b&gt;{count}&lt;/b&gt;. Haga clic en una línea errónea o pinte a lo largo de su parte errónea. «Volver a dibujar» traza una vía que falta. Después acepte: el resto de la vista es correcto.</translation>
     </message>
     <message>
         <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>
@@ -2048,8 +2060,8 @@
         <translation>La revisión no se puede escribir en la capa {layer} ({reason}).</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
-        <translation>&lt;b&gt;{name}&lt;/b&gt; {value} (intervalo del 95 %: de {low} a {high})</translation>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, intervalo del 95 %: de {low} a {high}</translation>
     </message>
     <message>
         <source>About {more} more places would give ±{margin} points; {left} are left.</source>
@@ -2128,6 +2140,62 @@
         <translation>La variable de entorno {name} está definida y tiene prioridad.</translation>
     </message>
     <message>
+        <source>Road probability to choose a threshold for:</source>
+        <translation>Probabilidad de carretera para la que se elige un umbral:</translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are being extracted in the background.</source>
+        <translation>Las líneas de todo el ráster se extraen en segundo plano.</translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are in the project.</source>
+        <translation>Las líneas de todo el ráster están en el proyecto.</translation>
+    </message>
+    <message>
+        <source>Zoom in to see the lines.</source>
+        <translation>Acerque el mapa para ver las líneas.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed.</source>
+        <translation>Se ha eliminado la capa {layer}.</translation>
+    </message>
+    <message>
+        <source>More roads here</source>
+        <translation>Más carreteras aquí</translation>
+    </message>
+    <message>
+        <source>Fewer roads here</source>
+        <translation>Menos carreteras aquí</translation>
+    </message>
+    <message>
+        <source>Undo last area</source>
+        <translation>Deshacer la última zona</translation>
+    </message>
+    <message>
+        <source>Extract all lines</source>
+        <translation>Extraer todas las líneas</translation>
+    </message>
+    <message>
+        <source>Use this threshold for</source>
+        <translation>Usar este umbral para</translation>
+    </message>
+    <message>
+        <source>Minimum probability of a road pixel</source>
+        <translation>Probabilidad mínima de un píxel de carretera</translation>
+    </message>
+    <message>
+        <source>Opens a dialog in which the advanced parameter Threshold is filled in</source>
+        <translation>Abre un diálogo con el parámetro avanzado Umbral ya rellenado</translation>
+    </message>
+    <message>
+        <source>Drag around a part of the map, or across it for a rectangle.</source>
+        <translation>Arrastre alrededor de una parte del mapa, o a través de ella para un rectángulo.</translation>
+    </message>
+    <message>
+        <source>Select a road probability, and choose Threshold.</source>
+        <translation>Seleccione una probabilidad de carretera y elija Umbral.</translation>
+    </message>
+    <message>
         <source>Road probability along which roads are traced:</source>
         <translation>Probabilidad de vía a lo largo de la cual se trazan las vías:</translation>
     </message>
@@ -2136,16 +2204,16 @@
         <translation>La capa {layer} no se puede guardar ({reason}).</translation>
     </message>
     <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Mueva el mapa hasta donde está, o elija de nuevo Trazar vías para usar otra.</translation>
+    </message>
+    <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>La capa {layer} ya no se está editando. El trazado ha terminado.</translation>
     </message>
     <message>
-        <source>The project has no road probability along which roads could be traced.</source>
-        <translation>El proyecto no tiene ninguna probabilidad de vía a lo largo de la cual se puedan trazar vías.</translation>
-    </message>
-    <message>
-        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
-        <translation>Ejecute «Segmentar vías» o «Extraer vías» con una probabilidad de vía y añádala al proyecto.</translation>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>La probabilidad de carretera {layer} no cubre esta parte del mapa.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

@@ -704,6 +704,10 @@
         <translation>Masque ou probabilité des routes</translation>
     </message>
     <message>
+        <source>Threshold areas</source>
+        <translation>Zones à seuil propre</translation>
+    </message>
+    <message>
         <source>Spur length (m)</source>
         <translation>Longueur des antennes (m)</translation>
     </message>
@@ -1880,6 +1884,14 @@
         <translation>Environnement d'exécution : {status}…</translation>
     </message>
     <message>
+        <source>The project has no road probability.</source>
+        <translation>Le projet n'a aucune probabilité de route.</translation>
+    </message>
+    <message>
+        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
+        <translation>Exécutez « Segmenter les routes » ou « Extraire les routes » avec une probabilité de route, et ajoutez-la au projet.</translation>
+    </message>
+    <message>
         <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
         <translation>Cette couche est temporaire : sa vérification peut être perdue. Enregistrez la couche par « Convertir en couche permanente » dans son menu.</translation>
     </message>
@@ -1944,8 +1956,8 @@
         <translation>Il n’y a aucune ligne sous le pinceau.</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{count}&lt;/b&gt; lines in this view have no verdict. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
-        <translation>&lt;b&gt;{count}&lt;/b&gt; lignes de cette vue n’ont pas de verdict. Cliquez sur une ligne fausse, ou peignez le long de sa partie fausse. « Redessiner » trace une route manquante. Puis acceptez : le reste de la vue est juste.</translation>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <translation>Lignes de cette vue sans verdict : &lt;b&gt;{count}&lt;/b&gt;. Cliquez sur une ligne fausse, ou peignez le long de sa partie fausse. « Redessiner » trace une route manquante. Puis acceptez : le reste de la vue est juste.</translation>
     </message>
     <message>
         <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>
@@ -2048,8 +2060,8 @@
         <translation>La vérification ne peut pas être écrite dans la couche {layer} ({reason}).</translation>
     </message>
     <message>
-        <source>&lt;b&gt;{name}&lt;/b&gt; {value} (95 % interval {low} to {high})</source>
-        <translation>&lt;b&gt;{name}&lt;/b&gt; {value} (intervalle à 95 % de {low} à {high})</translation>
+        <source>&lt;b&gt;{name}&lt;/b&gt; {value}, 95 % interval {low} to {high}</source>
+        <translation>&lt;b&gt;{name}&lt;/b&gt; {value}, intervalle à 95 % : de {low} à {high}</translation>
     </message>
     <message>
         <source>About {more} more places would give ±{margin} points; {left} are left.</source>
@@ -2128,6 +2140,62 @@
         <translation>La variable d'environnement {name} est définie et a la priorité.</translation>
     </message>
     <message>
+        <source>Road probability to choose a threshold for:</source>
+        <translation>Probabilité de route pour laquelle choisir un seuil :</translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are being extracted in the background.</source>
+        <translation>Les lignes de tout le raster sont extraites en arrière-plan.</translation>
+    </message>
+    <message>
+        <source>The lines of the whole raster are in the project.</source>
+        <translation>Les lignes de tout le raster sont dans le projet.</translation>
+    </message>
+    <message>
+        <source>Zoom in to see the lines.</source>
+        <translation>Zoomez pour voir les lignes.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed.</source>
+        <translation>La couche {layer} a été supprimée.</translation>
+    </message>
+    <message>
+        <source>More roads here</source>
+        <translation>Plus de routes ici</translation>
+    </message>
+    <message>
+        <source>Fewer roads here</source>
+        <translation>Moins de routes ici</translation>
+    </message>
+    <message>
+        <source>Undo last area</source>
+        <translation>Annuler la dernière zone</translation>
+    </message>
+    <message>
+        <source>Extract all lines</source>
+        <translation>Extraire toutes les lignes</translation>
+    </message>
+    <message>
+        <source>Use this threshold for</source>
+        <translation>Utiliser ce seuil pour</translation>
+    </message>
+    <message>
+        <source>Minimum probability of a road pixel</source>
+        <translation>Probabilité minimale d'un pixel de route</translation>
+    </message>
+    <message>
+        <source>Opens a dialog in which the advanced parameter Threshold is filled in</source>
+        <translation>Ouvre une boîte de dialogue dans laquelle le paramètre avancé Seuil est rempli</translation>
+    </message>
+    <message>
+        <source>Drag around a part of the map, or across it for a rectangle.</source>
+        <translation>Entourez une partie de la carte en maintenant le bouton de la souris, ou traversez-la pour un rectangle.</translation>
+    </message>
+    <message>
+        <source>Select a road probability, and choose Threshold.</source>
+        <translation>Sélectionnez une probabilité de route et choisissez Seuil.</translation>
+    </message>
+    <message>
         <source>Road probability along which roads are traced:</source>
         <translation>Probabilité de route le long de laquelle les routes sont tracées :</translation>
     </message>
@@ -2136,16 +2204,16 @@
         <translation>La couche {layer} ne peut pas être enregistrée ({reason}).</translation>
     </message>
     <message>
+        <source>Move the map to where it lies, or choose Trace roads again for another one.</source>
+        <translation>Déplacez la carte là où elle se trouve, ou choisissez à nouveau « Tracer des routes » pour une autre.</translation>
+    </message>
+    <message>
         <source>The layer {layer} is no longer being edited. Tracing has ended.</source>
         <translation>La couche {layer} n'est plus en cours d'édition. Le tracé est terminé.</translation>
     </message>
     <message>
-        <source>The project has no road probability along which roads could be traced.</source>
-        <translation>Le projet n'a aucune probabilité de route le long de laquelle des routes pourraient être tracées.</translation>
-    </message>
-    <message>
-        <source>Run Segment roads or Extract roads with a road probability, and add it to the project.</source>
-        <translation>Exécutez « Segmenter les routes » ou « Extraire les routes » avec une probabilité de route, et ajoutez-la au projet.</translation>
+        <source>The road probability {layer} does not cover this part of the map.</source>
+        <translation>La probabilité de route {layer} ne couvre pas cette partie de la carte.</translation>
     </message>
     <message>
         <source>The layer {layer} was removed. Tracing has ended.</source>

@@ -1,4 +1,4 @@
-"""A review in QGIS: places judged by keys alone, one drawn anew, an accuracy sample, and a road traced with the mouse.
+"""A review in QGIS: a network view by view, a missing road in it, an accuracy sample by keys alone, and tracing.
 
 The plan is that of `story.py`; `scale` is that of the screen, as at 150 % or 200 %.
 """
@@ -20,8 +20,8 @@ from tests.gui.live_story import click_on_map, longest_in_view, open_scene
 from tests.gui.stage import Stage, Until
 from tests.gui.story import pause, start
 
-# So many places of the sample are judged.
-JUDGED = 24
+# So many places of the sample are judged, of which this one is skipped before.
+JUDGED, SKIPPED = 24, 3
 
 
 def tell(stage: Stage, plan: dict) -> Iterator[Until]:
@@ -29,8 +29,8 @@ def tell(stage: Stage, plan: dict) -> Iterator[Until]:
     yield from start(stage)
     yield from open_scene(stage, plan, pictures)
     yield from map_roads(stage, pictures)
-    yield from review_places(stage, pictures)
-    yield from redraw(stage, pictures)
+    yield from review_network(stage, pictures)
+    yield from draw_missing(stage, pictures)
     yield from check_accuracy(stage, pictures)
     yield from trace(stage, pictures)
 
@@ -44,16 +44,15 @@ def panel():
 
 
 def map_roads(stage: Stage, folder: Path) -> Iterator[Until]:
-    """Make the network, its probability, the places to review and the sample, and add them."""
+    """Make the network, its probability and the sample, and add them."""
     stage.step("map")
-    files = {name: str(folder / f"{name}.gpkg") for name in ("roads", "places", "sample")}
+    files = {name: str(folder / f"{name}.gpkg") for name in ("roads", "sample")}
     probability = str(folder / "probability.tif")
     values = {"INPUT": layer("Generated scene").source(), "MASK": "TEMPORARY_OUTPUT", "PROBABILITY": probability}
     processing.run("roadseg:segment", values)
     processing.run("roadseg:vectorize", {"INPUT": probability, "OUTPUT": files["roads"]})
-    both = {"INPUT": files["roads"]}
-    processing.run("roadseg:reviewplaces", {**both, "PROBABILITY": probability, "OUTPUT": files["places"]})
-    processing.run("roadseg:sampleaccuracy", {**both, "RASTER": probability, "COUNT": 40, "OUTPUT": files["sample"]})
+    values = {"INPUT": files["roads"], "RASTER": probability, "COUNT": 40, "OUTPUT": files["sample"]}
+    processing.run("roadseg:sampleaccuracy", values)
     QgsProject.instance().removeMapLayer(layer("True roads").id())
     raster = QgsRasterLayer(probability, "Probability")
     vectors = [QgsVectorLayer(path, name.title(), "ogr") for name, path in files.items()]
@@ -84,55 +83,65 @@ def told() -> dict:
     return {"line": panel().line.text(), "progress": panel().progress.text(), "cut": cut}
 
 
-def verdicts(name: str) -> list[str]:
-    """Return the answers in the file, as another program reads them."""
-    file = QgsVectorLayer(layer(name).source(), name, "ogr")
-    return [each["review"] for each in file.getFeatures() if each["review"]]
+def answers_in(path: str) -> list[str]:
+    """Return the answers in a file, as another program reads them, in the order of its features."""
+    return [each["review"] or "" for each in QgsVectorLayer(path, "Answers", "ogr").getFeatures()]
 
 
-def review_places(stage: Stage, pictures: Path) -> Iterator[Until]:
-    """Accept, reject, skip and go back, by keys."""
+def review_network(stage: Stage, pictures: Path) -> Iterator[Until]:
+    """Reject a line by a click, accept the rest of the view by a key, and go back."""
     stage.step("review")
-    yield from begin("Places")
-    seen = stage.seen["review"] = [told()]
+    yield from begin("Roads")
+    seen, path = [told()], str(pictures / "roads review.gpkg")
     hands.picture(iface.mainWindow(), pictures / "review.png")
-    hands.picture(panel(), pictures / "review_panel.png")
-    for key in "AXNB":
+    line = next(iter(longest_in_view(layer("Roads"), 1)))
+    click_on_map(line[len(line) // 2])
+    yield Until(lambda: "rejected" in answers_in(path), "the line is rejected")
+    seen.append({**told(), "verdicts": answers_in(path)})
+    for key in "AB":
         yield from press(key)
-        seen.append({**told(), "verdicts": verdicts("Places")})
+        yield from hands.draw_map()
+        seen.append({**told(), "verdicts": answers_in(path)})
+    stage.seen["review"] = seen
+    hands.picture(iface.mainWindow(), pictures / "reviewed.png")
 
 
-def redraw(stage: Stage, pictures: Path) -> Iterator[Until]:
-    """Reject the place by its key, and trace its road in the network."""
-    stage.step("redraw")
+def draw_missing(stage: Stage, pictures: Path) -> Iterator[Until]:
+    """Trace a road in the network that is reviewed."""
+    stage.step("missing")
     roads = layer("Roads")
     before = roads.featureCount()
     yield from press("D")
     yield Until(lambda: menu()._tracing.action.isChecked(), "the tool is there")
-    line = next(iter(longest_in_view(layer("Places"), 1)))
-    yield from draw(stage, [line[0], line[-1]], pictures / "redraw.png")
+    line = next(iter(longest_in_view(layer("Sample"), 1)))
+    yield from draw([line[0], line[-1]], pictures / "missing.png")
     yield Until(lambda: not menu()._tracing.action.isChecked(), "the road is drawn")
     after = QgsVectorLayer(roads.source(), "Roads", "ogr")
-    drawn = [each["status"] for each in after.getFeatures()].count("drawn") if "status" in after.fields().names() else 0
-    stage.seen["redraw"] = {**told(), "verdicts": verdicts("Places"), "drawn": drawn,
-                            "more": after.featureCount() - before, "is_editable": roads.isEditable()}  # fmt: skip
+    drawn = [each["status"] for each in after.getFeatures()].count("drawn")
+    more = after.featureCount() - before
+    stage.seen["missing"] = {**told(), "drawn": drawn, "more": more, "is_editable": roads.isEditable()}
 
 
 def check_accuracy(stage: Stage, pictures: Path) -> Iterator[Until]:
-    """Judge places of the sample, in its order, by keys."""
+    """Judge places of the sample, in its order, by keys alone; skip one, and go back to it."""
     stage.step("accuracy")
     yield from begin("Sample")
     seen = stage.seen["accuracy"] = []
-    for _ in range(JUDGED):
-        is_transect = panel().line.text().startswith("<b>Transect")
-        if len(seen) == 1 or (is_transect and not any(each["is_transect"] for each in seen)):
-            hands.picture(panel(), pictures / f"accuracy_panel_{'transect' if is_transect else 'stretch'}.png")
-        yield from press("1" if is_transect and len(seen) < 4 else "0" if is_transect else "A")
-        seen.append({**told(), "accuracy": panel().accuracy.text(), "is_transect": is_transect})
+    for number in range(JUDGED):
+        kind = "transect" if panel().line.text().startswith("<b>Transect") else "stretch"
+        if number < 2:
+            hands.picture(panel(), pictures / f"accuracy_{kind}.png")
+        key = {"stretch": "AXA", "transect": "030"}[kind][number % 3]
+        seen.append({**told(), "key": key, "accuracy": panel().accuracy.text()})
+        if number == SKIPPED:
+            yield from press("N")
+            stage.seen["skipped"] = told()
+            yield from press("B")
+        yield from press(key)
+    seen.append({**told(), "accuracy": panel().accuracy.text()})
     hands.picture(iface.mainWindow(), pictures / "accuracy.png")
     hands.picture(panel(), pictures / "accuracy_panel.png")
-    file = QgsVectorLayer(layer("Sample").source(), "Sample", "ogr")
-    stage.seen["judged"] = [each.id() for each in file.getFeatures() if each["review"]]
+    stage.seen["answers"] = answers_in(layer("Sample").source())
     panel().close()
 
 
@@ -146,7 +155,7 @@ def trace(stage: Stage, pictures: Path) -> Iterator[Until]:
     yield Until(lambda: menu()._tracing.action.isChecked(), "the tool is there")
     before = roads.featureCount()
     line = next(iter(longest_in_view(roads, 1)))
-    yield from draw(stage, [line[0], line[len(line) // 2], line[-1]], pictures / "trace.png")
+    yield from draw([line[0], line[len(line) // 2], line[-1]], pictures / "trace.png")
     yield Until(lambda: roads.featureCount() > before, "the road is drawn", 30)
     stage.seen["trace"] = {"more": roads.featureCount() - before, "undo": roads.undoStack().undoText()}
     hands.picture(iface.mainWindow(), pictures / "traced.png")
@@ -156,7 +165,7 @@ def trace(stage: Stage, pictures: Path) -> Iterator[Until]:
     yield from pause()
 
 
-def draw(stage: Stage, points: list[QgsPointXY], picture: Path) -> Iterator[Until]:
+def draw(points: list[QgsPointXY], picture: Path) -> Iterator[Until]:
     """Click on points of the map, see the line to the pointer, and double-click on the last."""
     for point in points[:-1]:
         click_on_map(point)

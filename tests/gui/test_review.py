@@ -1,10 +1,10 @@
-"""A review, an accuracy sample and tracing in QGIS itself, by keys and mouse, on screens of two scales."""
+"""A review, an accuracy sample and tracing in QGIS itself, by keys and mouse, at two scales of the screen."""
 
 import pytest
 
 from .conftest import act
 
-STEPS = ["start", "scene", "map", "review", "redraw", "accuracy", "trace"]
+STEPS = ["start", "scene", "map", "review", "missing", "accuracy", "trace"]
 
 
 @pytest.fixture(scope="module", params=[1.5, 2.0], ids=["150 %", "200 %"])
@@ -20,24 +20,25 @@ def test_the_story_came_to_its_end_without_an_error(seen):
     assert seen["exit_status"] == 0
 
 
-def test_keys_alone_judge_skip_and_go_back(seen):
-    progress = [each["progress"].split(" of ")[0] for each in seen["review"]]
-    assert progress == ["0", "1", "2", "2", "2"]
-    lines = [each["line"] for each in seen["review"]]
-    assert lines[3] != lines[2] == lines[4]
-    assert sorted(seen["review"][-1]["verdicts"]) == ["accepted", "rejected"]
+def test_in_a_network_a_click_rejects_a_line_and_a_key_accepts_the_rest_of_the_view(seen):
+    before, rejected, accepted, back = seen["review"]
+    assert before["progress"].startswith("0 of ") and rejected["verdicts"] == ["rejected"]
+    assert accepted["verdicts"].count("accepted") > 0 and accepted["verdicts"].count("rejected") == 1
+    assert back["verdicts"] == ["rejected"] and back["progress"] == rejected["progress"]
 
 
-def test_a_place_is_drawn_anew_and_saved(seen):
-    assert sorted(seen["redraw"]["verdicts"]) == ["accepted", "rejected", "rejected"]
-    assert seen["redraw"]["more"] > 0 and not seen["redraw"]["is_editable"]
-    assert seen["redraw"]["progress"].startswith("3 of ")
+def test_a_missing_road_is_drawn_and_saved(seen):
+    assert seen["missing"]["drawn"] == 1 <= seen["missing"]["more"] and not seen["missing"]["is_editable"]
 
 
-def test_the_sample_is_judged_in_its_order_and_tells_the_accuracy(seen):
-    assert seen["judged"] == list(range(1, len(seen["accuracy"]) + 1))
-    assert "before the first estimate: 19" in seen["accuracy"][0]["accuracy"]
-    assert "<b>Completeness</b>" in seen["accuracy"][-1]["accuracy"]
+def test_keys_alone_judge_the_sample_in_its_order_and_the_panel_tells_the_accuracy(seen):
+    *judged, end = seen["accuracy"]
+    words = {"A": "accepted", "X": "rejected"}
+    answers = [words.get(each["key"], each["key"]) for each in judged]
+    assert seen["answers"][: len(judged)] == answers and {"accepted", "rejected", "0", "3"} == set(answers)
+    assert not any(seen["answers"][len(judged) :]) and end["progress"].startswith(f"{len(judged)} of ")
+    assert seen["skipped"]["progress"] == judged[3]["progress"] and seen["skipped"]["line"] != judged[3]["line"]
+    assert "before the first estimate: 20" in judged[0]["accuracy"] and "<b>Completeness</b>" in end["accuracy"]
 
 
 def test_a_road_is_traced_with_the_mouse(seen):

@@ -29,7 +29,7 @@ def test_a_fresh_profile_has_the_menu_and_the_toolbox(seen):
 
 def test_the_keys_of_a_review_are_none_of_qgis(seen):
     assert "S" in seen["keys"]  # which toggles snapping
-    assert not set("AXNBZ") & set(seen["keys"])
+    assert not set("AXNBZD") & set(seen["keys"])
 
 
 def test_the_demo_comes_as_layers_to_learn_from(seen):

@@ -47,7 +47,7 @@ def require_enough(accuracy: Accuracy, path: str) -> None:
     if accuracy.needed:
         raise LayerError(
             f"Of the {_PURPOSE} ({path}), {accuracy.judged:,} places are judged, which are too few.",
-            f"Judge at least {accuracy.needed:,} more in the order of the layer.",
+            f"Judge at least {accuracy.needed:,} more in the order of their number.",
         )
 
 

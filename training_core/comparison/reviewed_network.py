@@ -15,7 +15,7 @@ import shapely
 from scipy.spatial import KDTree
 
 from ..geodata.parallel_arrays import concatenated, selected
-from ..jobs.review import ACCEPTED, REJECTED
+from ..jobs.review import ACCEPTED, DRAWN, MACHINE, REJECTED
 from ..networks.lines import Lines, make_lines
 from ..networks.road_graph import as_drawn
 from .attachment import attach
@@ -83,12 +83,14 @@ class Judged:
     not_found: int
 
 
-def judge(lines: Lines, verdicts: Verdicts, is_judged: np.ndarray) -> Judged:
+def judge(lines: Lines, verdicts: Verdicts, status: np.ndarray) -> Judged:
     """Return lines without rejected stretches, cut where accepted ones begin and end; lines nobody judged stay.
 
-    `is_judged`, (n,) bool, are lines that were judged before.
+    So do those that a person has drawn by their status, (n,) object: perhaps where the stretch was that is rejected.
     """
     place, line, begin_m, end_m = _on_lines(lines, verdicts.shapes)
+    kept = status[line] != DRAWN
+    place, line, begin_m, end_m = place[kept], line[kept], begin_m[kept], end_m[kept]
     is_rejected, length_m = verdicts.verdict[place] == REJECTED, lines.length_m
     # The parts of all lines as owner, begin, end and whether accepted; a line that nobody judged is one part.
     rest = np.setdiff1d(np.arange(len(lines)), line)
@@ -115,7 +117,7 @@ def judge(lines: Lines, verdicts: Verdicts, is_judged: np.ndarray) -> Judged:
     missed = selected(verdicts, np.setdiff1d(np.arange(len(verdicts.shapes)), place))
     middle = shapely.line_interpolate_point(missed.shapes, 0.5, normalized=True)
     is_gone = (missed.verdict == REJECTED) & ~_near(middle, lines.shapes, BESIDE_M)
-    is_there = (missed.verdict == ACCEPTED) & _are_roads_of(lines.shapes[is_judged], missed.shapes)
+    is_there = (missed.verdict == ACCEPTED) & _are_roads_of(lines.shapes[status != MACHINE], missed.shapes)
     return Judged(shapes, owner, is_accepted[order] > 0, int((~is_gone & ~is_there).sum()))
 
 

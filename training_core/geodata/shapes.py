@@ -7,7 +7,7 @@ have pairs. To bound time and memory by the size of a layer, the search stops at
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Optional
@@ -20,11 +20,12 @@ from affine import Affine
 from pyproj import CRS
 from pyproj.exceptions import ProjError
 from rasterio.features import rasterize
+from shapely.errors import ShapelyError
 from shapely.geometry.base import BaseGeometry
 
-from ..errors import LayerError
+from ..errors import LayerError, shown
 from .antimeridian import bounding_box, clipped_in_turns, in_one_piece, turn_of
-from .grid import Grid, Window
+from .grid import MAX_COORDINATE, Grid, Window
 from .parallel_arrays import ranges
 
 # GEOS repairs so many in seconds.
@@ -84,6 +85,29 @@ def check_crossings(shapes: np.ndarray) -> None:
         segments = shapely.linestrings(np.stack([points[first], points[first + 1]], axis=1))
         neighbors = len(segments)  # consecutive segments always meet, which is no crossing
         meeting_pairs(shapely.STRtree(segments), segments, MAX_CROSSINGS + neighbors, predicate="intersects")
+
+
+def shape_of(text: str, types: Collection[str], user: str) -> BaseGeometry:
+    """Return the flat geometry of a WKT, which is untrusted, of one of some types: LineString.
+
+    `user` names in messages what it is for. Raises ValueError if it is another one, not on Earth, or crosses itself far
+    more often than a drawn one.
+    """
+    try:
+        with np.errstate(invalid="ignore"):  # of NaN, which is refused below
+            shape = shapely.force_2d(shapely.from_wkt(text))
+    except (ShapelyError, NotImplementedError, ValueError) as error:  # curves are not implemented
+        raise ValueError(f"the geometry {shown(text)} cannot be read") from error
+    if shape is None or shape.is_empty or shape.geom_type not in types:
+        raise ValueError(f"{shown(text)} is not a geometry for {user}")
+    points = shapely.get_coordinates(shape)
+    if not (np.abs(points) < MAX_COORDINATE).all():  # written so that NaN fails
+        raise ValueError(f"the geometry {shown(text)} is not on Earth")
+    try:
+        check_crossings(np.array([shape], dtype=object))
+    except TooManyCrossings as error:
+        raise ValueError(f"a geometry of {user} crosses itself too often") from error
+    return shape
 
 
 def in_short_pieces(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

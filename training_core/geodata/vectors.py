@@ -358,12 +358,12 @@ def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: st
             raise LayerError(f"The {purpose} ({path}) have no field {name!r}.", f"They have: {known}.")
 
 
-def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:
+def read_polygons(path: str, purpose: str, reporter: Optional[Reporter] = None) -> geopandas.GeoDataFrame:
     """Return a layer of polygons.
 
     Raises LayerError; see `read_layer`, `require_features` and `require_geometry`.
     """
-    area = read_layer(path, purpose)
+    area = read_layer(path, purpose, reporter)
     require_features(area, path, purpose)
     require_geometry(area, ("polygons",), path, purpose)
     return area

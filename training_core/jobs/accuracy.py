@@ -20,6 +20,8 @@ from .review import ACCEPTED, ANSWERS, CHANGE, REJECTED, REVIEW, answer_of
 # The fields of a sample besides those of all layers to review.
 STRATUM, STRATUM_SIZE, LENGTH = "stratum", "stratum_size", "length_m"
 SAMPLE_FIELDS = (CHANGE, REVIEW, STRATUM, STRATUM_SIZE, LENGTH)
+# The field of the order in which places are judged. Some formats, such as FlatGeobuf, sort features by place.
+NUMBER = "number"
 
 
 def sample_of(features: Iterable[Mapping[str, Any]]) -> list[Place]:
@@ -72,7 +74,7 @@ class SampleAccuracy(Job):
     and rejects it otherwise. The other places are straight transects across the area. For each of them, the person
     counts the roads that cross it and that the network misses. Places are drawn more densely where errors are likely,
     by the field road_probability of the lines and by a probability raster, and Check accuracy takes this into account.
-    Judge the places in the order of the layer. You can stop after any of them.
+    Judge the places in the order of their number. You can stop after any of them.
     """
 
     name: ClassVar[str] = "sampleaccuracy"

@@ -148,6 +148,8 @@ def estimate(places: Iterable[Place]) -> Accuracy:
     # Margins shrink with the square root of the number of places, which are judged in the order of a mixed sample.
     margin = max(completeness.margin, correctness.margin)
     more = max(0, math.ceil(judged * ((margin / WANTED_MARGIN) ** 2 - 1)))
+    unit = 10 ** max(0, len(str(more)) - 2)  # more than two digits would seem exact
+    more = math.ceil(more / unit) * unit
     return Accuracy(judged, undecided, 0, completeness, correctness, f1, right_m, missed_m, more)
 
 

@@ -24,7 +24,7 @@ from .option import (
     like,
     option,
 )
-from .shared import CleaningOptions, MaskValueOptions, NetworkOptions, SegmentOptions, model_option
+from .shared import THRESHOLDS, CleaningOptions, MaskValueOptions, NetworkOptions, SegmentOptions, model_option
 
 # How addresses of a Dask scheduler begin.
 SCHEDULER_PROTOCOLS = ("tcp://", "tls://")
@@ -108,8 +108,13 @@ class Vectorize(MaskValueOptions, NetworkOptions):
         "Raster of road classes as written by Segment roads. Each line then has a class, the usual speed of that "
         "class, and a travel time."
     )
-    threshold: float = option(0.5, "Threshold", within=(0.01, 0.99)).help(
+    threshold: float = option(0.5, "Threshold", within=THRESHOLDS).help(
         "Minimum probability of a road pixel; no effect on masks."
+    )
+    threshold_areas: str = advanced_option("", "Threshold areas", kind=VECTOR).help(
+        "Polygons in which another threshold holds: that of their field threshold, from 0.01 to 0.99. Within 30 m "
+        "outside of them it passes smoothly into the threshold, so that no line is cut at their border. Where they "
+        "overlap, the last one holds. Needs a probability, not a mask."
     )
     roads: str = option("", "Roads", kind=VECTOR_OUTPUT, required=True).help("Center-lines to write.")
     nodes: str = option("", "Nodes", kind=VECTOR_OUTPUT).help("Junctions and dead ends to write, as points.")
@@ -129,7 +134,7 @@ class Trace(Job):
     """Trace roads in a probability, from place to place, along the likeliest paths.
 
     The session lasts until it is stopped. It reads commands as JSON lines from standard input: places where a path
-    begins, and places that it leads to.
+    begins, and places that it leads to. It also answers with all lines of a view at a threshold.
     """
 
     name: ClassVar[str] = "trace"
@@ -160,6 +165,7 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
     links: str = like(Vectorize, "links")
     breaks: str = like(Vectorize, "breaks")
     mask: str = like(Segment, "mask")
+    probability: str = like(Segment, "probability")
     classes: str = like(Segment, "classes")
 
 

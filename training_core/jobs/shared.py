@@ -15,6 +15,8 @@ THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
 UNKNOWN, RIGHT, LEFT = "unknown", "right", "left"
 DRIVING_SIDES = (UNKNOWN, RIGHT, LEFT)
 AUTO, MAX_PROCESSES = "auto", 1024
+# The lowest and the highest threshold that a person may choose: thresholds are compared by odds, which 0 and 1 lack.
+THRESHOLDS = 0.01, 0.99
 # The grids of result rasters.
 IMAGE_GRID, MODEL_GRID = "image", "model"
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Optional, Union
 
-import numpy as np
-import shapely
-from shapely.errors import ShapelyError
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import shown
 from ..events import Reporter
 from ..geodata.grid import MAX_COORDINATE
-from ..geodata.shapes import TooManyCrossings, check_crossings
+from ..geodata.shapes import shape_of
 from ..jobs.json_fields import PATH, Range, read
 from ..jobs.option import MAX_TEXT
 from ..labels.drawing import MAX_ROAD_WIDTH_M
@@ -162,26 +159,10 @@ def _change(entry: _Entry) -> Change:
     width_m = entry.width_m if entry.width_m and entry.width_m > 0 else None
     if width_m and width_m > MAX_ROAD_WIDTH_M:
         raise ValueError(f"a road is {width_m:g} m wide; at most {MAX_ROAD_WIDTH_M:g} m can be used")
-    geometry = None if entry.geometry is None else _geometry(entry.geometry, entry.layer)
+    geometry = (
+        None if entry.geometry is None else shape_of(entry.geometry, _TYPES[entry.layer], f"the layer {entry.layer}")
+    )
     return Change(entry.layer, entry.id, geometry, width_m, entry.sure is not False)
-
-
-def _geometry(text: str, layer: str) -> BaseGeometry:
-    try:
-        with np.errstate(invalid="ignore"):  # of NaN, which is refused below
-            shape = shapely.force_2d(shapely.from_wkt(text))
-    except (ShapelyError, NotImplementedError, ValueError) as error:  # curves are not implemented
-        raise ValueError(f"the geometry {shown(text)} cannot be read") from error
-    if shape is None or shape.is_empty or shape.geom_type not in _TYPES[layer]:
-        raise ValueError(f"{shown(text)} is not a geometry for the layer {layer}")
-    points = shapely.get_coordinates(shape)
-    if not (np.abs(points) < MAX_COORDINATE).all():  # written so that NaN fails
-        raise ValueError(f"the geometry {shown(text)} is not on Earth")
-    try:
-        check_crossings(np.array([shape], dtype=object))
-    except TooManyCrossings as error:
-        raise ValueError(f"a geometry of the layer {layer} crosses itself too often") from error
-    return shape
 
 
 _COMMANDS: dict[str, type] = {

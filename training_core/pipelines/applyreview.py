@@ -70,7 +70,7 @@ def run(job: ApplyReview, reporter: Reporter) -> dict[str, Any]:
         reporter.check_cancelled()
         reporter.progress(0.3, "Applying verdicts")
         lines, status = lines_in(plane, layer, LineFields(bridge="bridge")), _statuses(layer)
-        judged = judge(lines, verdicts, (status != MACHINE)[lines.feature])
+        judged = judge(lines, verdicts, status[lines.feature])
         kept = lines.parted(judged.shapes, judged.line)
         status = np.where(judged.is_accepted, REVIEWED, status[kept.feature])
         roads = _network(layer, kept, status, verdicts, anew, plane, reporter)

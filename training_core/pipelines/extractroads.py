@@ -43,7 +43,7 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     model, card = load_model(job.model)
     if job.classes:
         card.require_classes(job.model)
-    wanted = Results(job.mask, classes=job.classes)
+    wanted = Results(job.mask, job.probability, job.classes)
     plan = plan_image(job.raster, read_area(job.aoi) if job.aoi else None, card.input, wanted, job.grid)
     check_size([plan])
     segmenter = prepare_segmenter(model, card, [plan], job, reporter)

@@ -23,7 +23,7 @@ from ..geodata.sources import with_sources
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..geodata.vectors import read_area, require_features, with_names
 from ..jobs import SampleAccuracy
-from ..jobs.accuracy import LENGTH, STRATUM, STRATUM_SIZE
+from ..jobs.accuracy import LENGTH, NUMBER, STRATUM, STRATUM_SIZE
 from ..jobs.accuracy_estimates import CROSSING, SAMPLED
 from ..jobs.review import CHANGE, REVIEW
 from ..networks.lines import (
@@ -144,5 +144,6 @@ def _table(sample: Sample, plane: pyproj.CRS) -> geopandas.GeoDataFrame:
         STRATUM: sample.stratum,
         STRATUM_SIZE: sample.size,
         LENGTH: shapely.length(sample.shapes),
+        NUMBER: np.arange(1, count + 1),
     }
     return geopandas.GeoDataFrame(columns, geometry=sample.shapes, crs=plane)

@@ -1,6 +1,8 @@
 """The job trace: a session that answers with the likeliest road between two places, while the pointer moves.
 
-Scope: the raster, its commands and the answers. Independent of how paths are found.
+It also answers with the lines of a view at a threshold, while a slider moves.
+
+Scope: the raster, its commands and the answers. Independent of how paths and lines are found.
 """
 
 from __future__ import annotations
@@ -13,23 +15,29 @@ import numpy as np
 import shapely
 from rasterio.io import DatasetReader
 from rasterio.windows import Window as PixelWindow
+from shapely.geometry.base import BaseGeometry
 
 from .. import events
-from ..errors import ImageryError
+from ..errors import Cancelled, ImageryError
 from ..events import Reporter
 from ..extraction.traced_windows import TracedWindows
 from ..extraction.tracing import as_drawn
+from ..extraction.view_lines import lines_in_view
 from ..geodata.grid import MAX_COORDINATE, Window, grid_of
 from ..geodata.rasters import open_mask, result_name
 from ..geodata.road_raster import read_probability, values_of
-from ..jobs import Trace
+from ..geodata.shapes import shape_of, valid
+from ..jobs import NetworkOptions, Trace
 from ..jobs.json_fields import Range
+from ..jobs.shared import THRESHOLDS
 from ..system.commands import parse_line, read_command
 
 # Paths are sought in cells of about this size, half of the narrowest road; finer pixels are averaged.
 _CELL_M = 1.0
 # The process sleeps this long before it checks for signals.
 _IDLE_S = 1.0
+_Threshold = Annotated[float, Range(*THRESHOLDS)]
+_Coordinate = Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
 
 
 @dataclass(frozen=True)
@@ -37,8 +45,8 @@ class _Place:
     """A place in the CRS of the raster."""
 
     sequence: Annotated[int, Range(0, 2**53)]
-    x: Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
-    y: Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
+    x: _Coordinate
+    y: _Coordinate
 
 
 class Begin(_Place):
@@ -50,12 +58,38 @@ class To(_Place):
 
 
 @dataclass(frozen=True)
+class _Area:
+    """Polygons as WKT in the CRS of the raster, and the threshold that holds there."""
+
+    geometry: Annotated[str, Range(0, 1_000_000)]
+    threshold: _Threshold
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a view (left, bottom, right, top) are wanted. Not answered if another one of these waits."""
+
+    sequence: Annotated[int, Range(0, 2**53)]
+    extent: tuple[_Coordinate, _Coordinate, _Coordinate, _Coordinate]
+    threshold: _Threshold
+    areas: Annotated[tuple[_Area, ...], Range(0, 10_000)] = ()
+
+    def __post_init__(self) -> None:
+        self.shapes()  # so that a command with something else is skipped
+
+    def shapes(self) -> list[tuple[BaseGeometry, float]]:
+        """Return the areas as valid polygons with their thresholds; raises ValueError if one is none."""
+        shapes = [shape_of(area.geometry, ("Polygon", "MultiPolygon"), "an area") for area in self.areas]
+        return list(zip(valid(np.array(shapes, dtype=object)), (area.threshold for area in self.areas)))
+
+
+@dataclass(frozen=True)
 class Stop:
     """End the session."""
 
 
-Command = Union[Begin, To, Stop]
-_COMMANDS: dict[str, type] = {"begin": Begin, "to": To, "stop": Stop}
+Command = Union[Begin, To, Lines, Stop]
+_COMMANDS: dict[str, type] = {"begin": Begin, "to": To, "lines": Lines, "stop": Stop}
 
 
 def run(job: Trace, reporter: Reporter) -> dict[str, Any]:
@@ -66,10 +100,23 @@ def run(job: Trace, reporter: Reporter) -> dict[str, Any]:
         while not isinstance(command := commands.take(), Stop):
             if isinstance(command, Begin):
                 session.begin(command)
+            elif isinstance(command, Lines):
+                _answer_lines(dataset, command, commands, reporter)
             elif (traced := session.lead(command, commands)) is not None:
                 reporter.pass_on(traced)
                 count += 1
     return {"traced": count}
+
+
+def _answer_lines(dataset: DatasetReader, command: Lines, commands: _Commands, reporter: Reporter) -> None:
+    """Report the lines of a view, unless others are wanted before they are found."""
+    outdated = Reporter(is_cancelled=lambda: commands.is_outdated(Lines))
+    try:
+        lines = lines_in_view(dataset, command.extent, command.threshold, command.shapes(), NetworkOptions(), outdated)
+    except Cancelled:
+        return
+    wkt = None if lines is None else shapely.to_wkt(shapely.MultiLineString(list(lines)), rounding_precision=-1)
+    reporter.pass_on(events.Lines(command.sequence, wkt))
 
 
 def _require_probability(dataset: DatasetReader) -> None:
@@ -98,11 +145,11 @@ class _Commands:
                 return Stop()
         return self._waiting.popleft()
 
-    def is_outdated(self) -> bool:
-        """Whether the path is to lead to another place by now."""
+    def is_outdated(self, kind: type) -> bool:
+        """Whether the next command wants another answer of the same kind by now."""
         while self._listen(0):
             pass
-        return bool(self._waiting) and isinstance(self._waiting[0], To)
+        return bool(self._waiting) and isinstance(self._waiting[0], kind)
 
     def _listen(self, timeout_s: float) -> bool:
         line = self._reporter.lines.get(timeout_s) if self._reporter.lines else None
@@ -133,12 +180,12 @@ class _Session:
     def lead(self, command: To, commands: _Commands) -> Optional[events.Traced]:
         """Return the path to a place, a straight line beyond the raster; None if another place is wanted by now."""
         cell, end = self._cell(command.x, command.y), (command.x, command.y)
-        if self._start is None or commands.is_outdated():
+        if self._start is None or commands.is_outdated(To):
             return None
         if self._windows is None or cell is None:
             return events.Traced(command.sequence, shapely.LineString([self._start, end]).wkt)
         while not self._windows.reach(cell):
-            if commands.is_outdated():
+            if commands.is_outdated(To):
                 return None
         cells, probability, width = self._windows.path_to(cell)
         rows, columns = as_drawn(cells).T + 0.5

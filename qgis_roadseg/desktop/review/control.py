@@ -197,7 +197,7 @@ class Review:
         self._view.show(geometry)
         self._place = geometry.boundingBox().center()
         kind = word_in(feature[CHANGE])
-        self._offer(self._question(feature), ANSWERS[kind])
+        self._offer(self._question(feature), (*ANSWERS[kind], ZOOM))
 
     def _read_again(self) -> None:
         self._read()
@@ -206,8 +206,7 @@ class Review:
     def _offer(self, text: str, answers: tuple[str, ...] = ()) -> None:
         self.panel.show_line(text, answers, self._lines.can_go_back)
         total = len(self._lines.answers)
-        self.panel.show_progress(total - self._lines.left, total)
-        self.panel.show_accuracy(self._lines.sample.summary())
+        self.panel.show_progress(total - self._lines.left, total, self._lines.sample.summary())
 
     def _to_map(self) -> QgsCoordinateTransform:
         crs = self._window.mapCanvas().mapSettings().destinationCrs()

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from qgis.core import Qgis, QgsCoordinateTransform, QgsGeometry, QgsProject, QgsRectangle, QgsVectorLayer
+from qgis.core import (
+    Qgis,
+    QgsCoordinateTransform,
+    QgsCsException,
+    QgsGeometry,
+    QgsProject,
+    QgsRectangle,
+    QgsVectorLayer,
+)
 from qgis.gui import QgisInterface
 
 from ....training_core.errors import RoadSegError
@@ -102,6 +110,8 @@ class NetworkReview:
                 is_met = self._verdicts.reject_at(stroke.asPoint(), brush.boundingBox().width() / 2)
             else:
                 is_met = self._verdicts.reject(brush)
+        except QgsCsException:
+            is_met = False
         except RoadSegError as error:
             self._panel.tell(str(error))
             return
@@ -112,8 +122,8 @@ class NetworkReview:
     def _show(self) -> None:
         if self._verdicts.left:
             text = tr(
-                "<b>{count}</b> lines in this view have no verdict. Click a wrong line, or paint along its wrong part. "
-                "Redraw traces a missing road. Then accept: the rest of the view is right."
+                "Lines in this view without a verdict: <b>{count}</b>. Click a wrong line, or paint along its wrong "
+                "part. Redraw traces a missing road. Then accept: the rest of the view is right."
             ).format(count=f"{self._verdicts.count_in(self._view()):,}")
         else:
             text = tr("The review is complete. Apply a review writes the network without what was rejected.")
@@ -121,8 +131,11 @@ class NetworkReview:
         self._panel.show_progress(self._total - self._verdicts.left, self._total)
 
     def _view(self) -> QgsRectangle:
-        """Return what the map shows, in the network's CRS."""
-        return self._to_network().transformBoundingBox(self._canvas.extent())
+        """Return what the map shows, in the network's CRS; nothing where it has no place there."""
+        try:
+            return self._to_network().transformBoundingBox(self._canvas.extent())
+        except QgsCsException:
+            return QgsRectangle()
 
     def _to_network(self) -> QgsCoordinateTransform:
         crs = self._canvas.mapSettings().destinationCrs()

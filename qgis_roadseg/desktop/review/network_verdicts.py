@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 from qgis.core import (
     Qgis,
@@ -196,7 +196,7 @@ def _is_decided(line: QgsFeature, verdicts: list[QgsFeature]) -> bool:
     return any(word_in(each[REVIEW]) == ACCEPTED for each in own) or rejected > 0.99 * line.geometry().length()
 
 
-def is_network(layer: object) -> bool:
+def is_network(layer: Any) -> bool:
     """Return whether a layer is one of lines without kinds of places: a network that may be reviewed as a whole."""
     is_lines = isinstance(layer, QgsVectorLayer) and layer.geometryType() == Qgis.GeometryType.Line
-    return is_lines and layer.fields().lookupField(CHANGE) < 0
+    return bool(is_lines and layer.fields().lookupField(CHANGE) < 0)

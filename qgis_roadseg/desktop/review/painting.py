@@ -18,7 +18,7 @@ _COLOR = QColor(213, 0, 0, 110)
 
 
 class PaintingTool(QgsMapTool):
-    """A brush of BRUSH_PX; other buttons and the wheel move the map as usual.
+    """A brush, by default of BRUSH_PX; other buttons and the wheel move the map as usual.
 
     Signals
     -------
@@ -28,13 +28,13 @@ class PaintingTool(QgsMapTool):
 
     painted = pyqtSignal(QgsGeometry)
 
-    def __init__(self, canvas: QgsMapCanvas) -> None:
+    def __init__(self, canvas: QgsMapCanvas, color: QColor = _COLOR, width_px: int = BRUSH_PX) -> None:
         super().__init__(canvas)
         self.setCursor(Qt.CursorShape.CrossCursor)
         self._begin: Optional[QPoint] = None
         self._stroke = QgsRubberBand(canvas, Qgis.GeometryType.Line)
-        self._stroke.setColor(_COLOR)
-        self._stroke.setWidth(BRUSH_PX)
+        self._stroke.setColor(color)
+        self._stroke.setWidth(width_px)
 
     def canvasPressEvent(self, event: QgsMapMouseEvent) -> None:
         """Begin a stroke."""

@@ -89,29 +89,26 @@ class ReviewPanel(QgsDockWidget):
         self.note.setVisible(bool(note))
         self.progress.setVisible(bool(name))
         self.learn.setVisible(can_learn)
-        self.show_accuracy("")
+        self.accuracy.hide()
         self.tell("")
 
     def show_line(self, text: str, answers: Collection[str] = (), can_go_back: bool = False) -> None:
         """Show what is asked about the line on the map, and offer the answers that it takes; none without a line."""
         self.line.setText(text)
         for name, action in self.actions_by_name.items():
-            can_act = can_go_back if name == BACK else name in answers or (name in (SKIP, ZOOM) and bool(answers))
+            can_act = can_go_back if name == BACK else name in answers or (name == SKIP and bool(answers))
             action.setEnabled(can_act)
-            if name not in (SKIP, BACK, ZOOM):
-                self._buttons[name].setVisible(name in (answers or VERDICTS))
+            if name not in (SKIP, BACK):
+                self._buttons[name].setVisible(name in (answers or (*VERDICTS, ZOOM)))
 
-    def show_progress(self, reviewed: int, total: int) -> None:
-        """Show how many lines are reviewed, and left."""
+    def show_progress(self, reviewed: int, total: int, accuracy: str) -> None:
+        """Show how many lines are reviewed, and left; and what a sample tells of the accuracy, unless it is empty."""
+        self.accuracy.setText(accuracy)
+        self.accuracy.setVisible(bool(accuracy))
         self.progress.setRange(0, max(total, 1))
         self.progress.setValue(reviewed)
         words = tr("{reviewed} of {total} reviewed, {left} left")
         self.progress.setFormat(words.format(reviewed=reviewed, total=total, left=total - reviewed))
-
-    def show_accuracy(self, text: str) -> None:
-        """Show how right the network is, by a sample; empty text hides it."""
-        self.accuracy.setText(text)
-        self.accuracy.setVisible(bool(text))
 
     def tell(self, problem: str) -> None:
         """Show a problem and its remedy; empty text hides it."""

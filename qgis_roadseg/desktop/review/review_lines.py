@@ -26,8 +26,8 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QDateTime, QMetaType, Qt
 
 from ....training_core.errors import LayerError, OutputError
-from ....training_core.jobs.accuracy import SAMPLE_FIELDS
-from ....training_core.jobs.fields import word_in
+from ....training_core.jobs.accuracy import NUMBER, SAMPLE_FIELDS
+from ....training_core.jobs.fields import number_in, word_in
 from ....training_core.jobs.review import ANSWERS, CHANGE, REVIEW, REVIEWED_AT, REVIEWER, answer_of
 from ...layers import work_area
 from ...translation import tr
@@ -85,12 +85,12 @@ class ReviewLines:
         self._places: dict[int, QgsPointXY] = {}
         self._skipped: set[int] = set()
         self._past: list[tuple[int, str]] = []  # a line's answer before it was decided or skipped
-        wanted = (CHANGE, REVIEW, *SAMPLE_FIELDS)
-        names = [name for name in dict.fromkeys(wanted) if layer.fields().lookupField(name) >= 0]
+        names = [name for name in (*SAMPLE_FIELDS, NUMBER) if layer.fields().lookupField(name) >= 0]
         has_review = REVIEW in names
         request = QgsFeatureRequest().setDestinationCrs(crs, QgsProject.instance().transformContext())
         request.setSubsetOfAttributes(names, layer.fields())
         of_sample: dict[int, dict[str, Any]] = {}
+        numbers: dict[int, float] = {}
         for line in layer.getFeatures(request):
             bounds, kind = line.geometry().boundingBox(), word_in(line[CHANGE])
             if kind in ANSWERS and not line.geometry().isEmpty() and bounds.isFinite():
@@ -101,9 +101,11 @@ class ReviewLines:
                     word = answer_of(kind, self.answers[line.id()])
                     values = {name: (line[name] or None) if name in names else None for name in SAMPLE_FIELDS}
                     of_sample[line.id()] = {**values, REVIEW: word}
+                    numbers[line.id()] = number_in(line[NUMBER]) if NUMBER in names else 0.0
         self.sample = Sample(of_sample)
         self._left = {line for line, word in self.answers.items() if not answer_of(self._kinds[line], word)}
-        self._in_order = list(of_sample)
+        # Without numbers, that of the layer.
+        self._in_order = sorted(numbers, key=lambda line: numbers[line])
         self._index = QgsSpatialIndex()
         self._index.addFeatures([self._point(line) for line in self._left - of_sample.keys()])
 
@@ -129,9 +131,9 @@ class ReviewLines:
         """
         if len(self._skipped) == len(self._left):
             self._skipped.clear()
-        of_sample = (line for line in self._in_order if line in self._left and line not in self._skipped)
         near = self._index.nearestNeighbor(place, 1 + len(self._skipped))
-        return next(of_sample, None) or next((line for line in near if line not in self._skipped), None)
+        waiting = (line for line in (*self._in_order, *near) if line in self._left and line not in self._skipped)
+        return next(waiting, None)
 
     def _point(self, line: int) -> QgsFeature:
         feature = QgsFeature(line)

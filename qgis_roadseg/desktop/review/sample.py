@@ -42,7 +42,7 @@ class Sample:
         if accuracy.completeness is None or accuracy.correctness is None:
             return tr("Places to judge before the first estimate: {count}").format(count=accuracy.needed)
         names = {tr("Completeness"): accuracy.completeness, tr("Correctness"): accuracy.correctness}
-        interval = tr("<b>{name}</b> {value} (95 % interval {low} to {high})")
+        interval = tr("<b>{name}</b> {value}, 95 % interval {low} to {high}")
         lines = [
             interval.format(name=name, **{key: f"{getattr(each, key):.1%}" for key in ("value", "low", "high")})
             for name, each in names.items()

@@ -5,34 +5,23 @@ Scope: what follows from what. Independent of how lines are drawn and added.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, Optional
 
-from qgis.core import Qgis, QgsProject, QgsRasterLayer, QgsVectorLayer
+from qgis.core import Qgis, QgsField, QgsProject, QgsRasterLayer, QgsVectorLayer
 from qgis.gui import QgisInterface
-from qgis.PyQt.QtCore import QTimer
+from qgis.PyQt.QtCore import QMetaType, QTimer
 from qgis.PyQt.QtWidgets import QAction
 
-from ....training_core import jobs
 from ....training_core.errors import ImageryError, RoadSegError, RuntimeEnvironmentError
-from ... import settings
-from ...layers import exchange, work_area
-from ...runtime import runtime
 from ...translation import tr
-from ..dialogs import choose_layer, show_message, show_missing_runtime
+from ..dialogs import show_message, show_missing_runtime
+from ..probability import Sessions, choose_probability, forget_choice
 from ..session_client import SessionClient
 from .drawing import Drawing
-from .line_layer import check_line_layer
+from .line_layer import STATUS, check_line_layer
 from .tool import TracingTool
-
-# How the band of a probability is named that RoadSeg has written; QGIS puts its number before it.
-BAND = "road probability"
-# Where a project keeps the id of the layer that was chosen.
-_ENTRY = "probability"
 
 
 class Tracing:
@@ -42,8 +31,7 @@ class Tracing:
         self._window = window
         self.action: Optional[QAction] = None
         self._session: Optional[SessionClient] = None
-        # Workers that have been asked to end, and have not yet.
-        self._ending: list[SessionClient] = []
+        self._sessions = Sessions(self._on_ended)
         self._drawing: Optional[Drawing] = None
         self._tool: Optional[TracingTool] = None
         self._connections: list[Any] = []
@@ -56,7 +44,8 @@ class Tracing:
             return
         try:
             layer = check_line_layer(self._window.activeLayer())
-            raster = self._probability()
+            question = tr("Road probability along which roads are traced:")
+            raster = choose_probability(self._window, tr("Trace roads"), question)
             if raster is not None:
                 self._begin(layer, raster)
         except RuntimeEnvironmentError as error:
@@ -68,7 +57,8 @@ class Tracing:
     def draw_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> bool:
         """Take up the tool for one road, and return whether that worked; call `then` after it, or if there is none.
 
-        A layer that is not being edited is saved then: no road waits for a Save, which a crash would lose.
+        The layer gets the field `status`, which tells drawn roads. One that is not being edited is saved then: no road
+        waits for a Save, which a crash would lose.
         """
         self.end()
         self._window.setActiveLayer(layer)
@@ -78,16 +68,18 @@ class Tracing:
             if saves:
                 layer.rollBack()
             return False
-        self._then = partial(self._after_one, layer, then) if saves else then
+        if layer.fields().lookupField(STATUS) < 0:
+            layer.addAttribute(QgsField(STATUS, QMetaType.Type.QString))
+        self._then, ended = partial(self._after_one, layer, then) if saves else then, layer.editCommandEnded
         # As soon as the worker's answer is through.
-        ended = layer.editCommandEnded
         self._connections.append((ended, ended.connect(lambda: QTimer.singleShot(0, self.end))))
         return True
 
     def _after_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> None:
-        if layer.isEditable() and not layer.commitChanges():
+        is_drawn = layer.isEditable() and layer.editBuffer().addedFeatures()
+        if layer.isEditable() and not (layer.commitChanges() if is_drawn else layer.rollBack()):
             text = tr("The layer {layer} cannot be saved ({reason}).")
-            self._tell(text.format(layer=layer.name(), reason="; ".join(layer.commitErrors())))
+            self._tell(text.format(layer=layer.name(), reason=layer.commitErrors()[-1].strip()))
         then()
 
     def end(self, why: str = "") -> None:
@@ -99,7 +91,6 @@ class Tracing:
             signal.disconnect(connection)
         self._connections = []
         self._drawing.close()
-        self._ending.append(self._session)
         self._session.stop()
         self._session = self._drawing = None
         self._window.mapCanvas().unsetMapTool(tool)
@@ -112,21 +103,21 @@ class Tracing:
     def close(self) -> None:
         """End all of it, and wait for the worker: the plugin is unloaded."""
         self.end()
-        for session in self._ending:
-            session.close()
-            shutil.rmtree(session.folder, ignore_errors=True)
-        self._ending = []
+        self._sessions.close()
 
     def _begin(self, layer: Any, raster: QgsRasterLayer) -> None:
-        work_area.check_image_crs(raster)
-        job = jobs.from_options(jobs.Trace, {"raster": exchange.raster_path(raster)})
-        python, folder = runtime.find(), Path(tempfile.mkdtemp(prefix="roadseg-trace-"))
-        session = SessionClient(python, job, folder, settings.load().variables())
+        view = self._window.mapCanvas().mapSettings()
+        if not raster.extent().intersects(view.mapToLayerCoordinates(raster, view.visibleExtent())):
+            forget_choice()  # so that another can be chosen
+            raise ImageryError(
+                tr("The road probability {layer} does not cover this part of the map.").format(layer=raster.name()),
+                tr("Move the map to where it lies, or choose Trace roads again for another one."),
+            )
+        session = self._sessions.start(raster)
         canvas = self._window.mapCanvas()
         self._session, self._drawing = session, Drawing(canvas, layer, raster, session, self._tell)
         self._tool = TracingTool(canvas, self._drawing)
         self._tool.setAction(self.action)
-        session.ended.connect(partial(self._on_ended, session))
         project, names = QgsProject.instance(), {each.id(): each.name() for each in (layer, raster)}
         ended = tr("The layer {layer} is no longer being edited. Tracing has ended.").format(layer=layer.name())
         self._connections = [
@@ -143,22 +134,6 @@ class Tracing:
         canvas.setMapTool(self._tool)
         canvas.setFocus()
 
-    def _probability(self) -> Optional[QgsRasterLayer]:
-        """Return the project's road probability; ask where there are several, and return None if nobody answers.
-
-        Raises ImageryError if the project has no raster.
-        """
-        project = QgsProject.instance()
-        rasters = [each for each in project.mapLayers().values() if isinstance(each, QgsRasterLayer)]
-        found = [each for each in rasters if each.bandCount() == 1 and each.bandName(1).endswith(BAND)]
-        if not rasters:
-            raise ImageryError(
-                tr("The project has no road probability along which roads could be traced."),
-                tr("Run Segment roads or Extract roads with a road probability, and add it to the project."),
-            )
-        words = tr("Road probability along which roads are traced:")
-        return choose_layer(self._window, found or rasters, _ENTRY, tr("Trace roads"), words)
-
     def _on_removed(self, names: dict[str, str], layer_ids: list[str]) -> None:
         gone = [names[each] for each in layer_ids if each in names]
         if gone:
@@ -166,10 +141,8 @@ class Tracing:
 
     def _on_ended(self, session: SessionClient, end: Any) -> None:
         if session is self._session:  # which was not asked to
-            QgsProject.instance().removeEntry("roadseg", _ENTRY)  # so that another can be chosen
+            forget_choice()  # so that another can be chosen
             self.end(tr("{reason} Tracing has ended.").format(reason=end))
-        self._ending.remove(session)
-        shutil.rmtree(session.folder, ignore_errors=True)
 
     def _tell(self, text: str) -> None:
         if text:

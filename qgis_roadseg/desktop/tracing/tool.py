@@ -13,10 +13,7 @@ from .drawing import Drawing
 
 
 class TracingTool(QgsMapTool):
-    """Clicks go on, a double or right click or Enter ends, Backspace takes back, Shift is straight.
-
-    Escape cancels the road, or lays the tool down where there is none.
-    """
+    """Clicks go on, a double or right click or Enter ends, Backspace takes back, Shift is straight, Escape cancels."""
 
     def __init__(self, canvas: QgsMapCanvas, drawing: Drawing) -> None:
         super().__init__(canvas)
@@ -58,6 +55,7 @@ class TracingTool(QgsMapTool):
             event.ignore()  # or the map would act, too
 
     def _cancel(self) -> None:
+        """Forget the road, or lay the tool down where there is none."""
         if not self._drawing.cancel():
             self.canvas().unsetMapTool(self)
 

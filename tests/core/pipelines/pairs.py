@@ -124,6 +124,7 @@ HOLDS = {
     "vectorize.breaks.gpkg": BREAKS, "vectorize nothing.roads.gpkg": NO_LINES,
     "vectorize nothing.breaks.gpkg": NO_BREAKS, "extractroads.roads.gpkg": LINES, "extractroads.links.gpkg": LINES,
     "extractroads.breaks.gpkg": BREAKS, "extractroads.mask.tif": MASK, "extractroads.classes.tif": CLASSES,
+    "extractroads.probability.tif": PROBABILITY,
     "mapregion.folder": REGION, "mapregion.folder/index.gpkg": SCENES, "mapregion.roads.gpkg": LINES,
     f"{_REGION}_mask.tif": MASK, f"{_REGION}_probability.tif": PROBABILITY, f"{_REGION}_classes.tif": CLASSES,
     "cleannetwork.roads.gpkg": LINES, "cleannetwork.nodes.gpkg": POINTS, "evaluate.scores.json": JSON,
@@ -246,6 +247,7 @@ RIGHT: dict[str, Row] = {
         **_all((IMAGE, MASK, CLASSES), Refused("imagery", "not a road probability")),
     },
     "vectorize.no_road": _closed("length_m"),
+    "vectorize.threshold_areas": _areas(Refused("layer", "no field 'threshold'")),
     "vectorize.classes": {
         CLASSES: same("length_m"),
         **_all((IMAGE, MASK, PROBABILITY), Refused("imagery", "no names and speeds")),

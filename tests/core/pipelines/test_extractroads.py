@@ -36,12 +36,14 @@ def test_the_roads_of_a_town_become_its_network(town, learned, tmp_path):
 
 def test_both_at_once_give_what_one_after_the_other_gives(town, learned, tmp_path):
     common = {"model": learned.model, "engine": "native", "precision": "fp32", "threads": 1}
-    _, at_once = extract(tmp_path, raster=town.raster, mask=str(tmp_path / "mask.tif"), **common)
+    written = {name: str(tmp_path / f"{name}.tif") for name in ("mask", "probability")}
+    _, at_once = extract(tmp_path, raster=town.raster, **written, **common)
     paths = {name: str(tmp_path / f"{name}_alone.tif") for name in ("mask", "probability")}
     segment.run(Segment(raster=town.raster, **paths, **common), Reporter())
-    with rasterio.open(tmp_path / "mask.tif") as mask, rasterio.open(paths["mask"]) as alone:
-        assert mask.profile == alone.profile
-        np.testing.assert_array_equal(mask.read(), alone.read())
+    for name, path in written.items():
+        with rasterio.open(path) as raster, rasterio.open(paths[name]) as alone:
+            assert raster.profile == alone.profile and raster.descriptions == alone.descriptions
+            np.testing.assert_array_equal(raster.read(), alone.read())
     separate = str(tmp_path / "separate.gpkg")
     threshold = 0.5
     with rasterio.open(paths["probability"]) as probability:

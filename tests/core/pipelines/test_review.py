@@ -62,6 +62,16 @@ def test_verdicts_cut_and_mark_and_leave_all_else_as_it_is(network):
     assert roads["component"].eq(1).all()  # what is left of the second road ends on the first one
 
 
+def test_what_a_person_has_drawn_where_a_stretch_was_rejected_stays(network):
+    fields = {name: [*values, values[1]] for name, values in ROADS.items()}
+    review = answered(network, (SIDE, "rejected"))
+    fields["status"] = [None, None, None, "drawn"]
+    write_layer(network, MAIN, SIDE, STUB, line((100.2, 100), (100.2, 260)), **fields)
+    layers, result, warnings = applied(network, review)
+    assert (result["rejected"], result["drawn_m"], warnings) == (1, pytest.approx(160, abs=0.1), [])
+    assert layers["no_road"].union_all().distance(line((100.2, 110), (100.2, 250))) == pytest.approx(2, abs=0.01)
+
+
 def test_a_rejected_part_of_an_accepted_line_is_rejected(network):
     painted = line((100, 150), (100, 190))
     layers, result, _ = applied(network, answered(network, (painted, "rejected"), (SIDE, "accepted")))

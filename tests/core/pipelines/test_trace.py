@@ -1,9 +1,10 @@
-"""The job trace: commands in, paths out, on rasters with known roads; and what is refused."""
+"""The job trace: commands in, paths and lines out, on rasters with known roads; and what is refused."""
 
 import json
 import subprocess
 import sys
 
+import geopandas
 import numpy as np
 import pytest
 import rasterio
@@ -14,8 +15,8 @@ from tests.core.support.rasters import NORTH_UP, write_raster
 from training_core.errors import ImageryError
 from training_core.events import Reporter
 from training_core.geodata.pixel_codes import NO_DATA
-from training_core.jobs import Trace
-from training_core.pipelines import trace
+from training_core.jobs import Trace, Vectorize
+from training_core.pipelines import trace, vectorize
 
 X, Y = NORTH_UP.c, NORTH_UP.f
 
@@ -61,6 +62,17 @@ def corner(height=120, width=160):
     road = np.zeros((height, width), bool)
     road[18:23, 10:141] = road[18:111, 136:141] = True
     return road
+
+
+def lines(sequence, *extent, threshold=0.5, areas=()):
+    """Ask for the lines between columns and rows; areas are bounds of columns and rows with thresholds."""
+    areas = [{"geometry": placed(*bounds).wkt, "threshold": value} for *bounds, value in areas]
+    bounds = placed(*(extent or (0, 0, 160, 120))).bounds
+    return {"command": "lines", "sequence": sequence, "extent": bounds, "threshold": threshold, "areas": areas}
+
+
+def placed(left, top, right, bottom):
+    return shapely.box(X + left, Y - bottom, X + right, Y - top)
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +138,56 @@ def test_a_probability_of_fractions_is_traced_and_its_missing_values_are_avoided
     raster = write_raster(tmp_path / "f.tif", probability)
     (answer,) = told(raster, begin(X + 20, Y - 20), to(1, X + 120, Y - 20))
     assert shapely.from_wkt(answer.geometry).bounds[1] < Y - 55
+
+
+def test_the_lines_of_a_view_are_those_of_the_whole_and_end_at_its_border(raster, tmp_path):
+    vectorize.run(Vectorize(raster=raster, roads=str(tmp_path / "r.gpkg")), Reporter())
+    whole = shapely.union_all(geopandas.read_file(tmp_path / "r.gpkg").geometry.to_numpy())
+    all_of_it, part = (shapely.from_wkt(told(raster, lines(1, *view))[0].geometry) for view in ((), (60, 0, 150, 70)))
+    assert shapely.hausdorff_distance(all_of_it, whole) < 0.01
+    assert shapely.hausdorff_distance(part, shapely.intersection(whole, placed(60, 0, 150, 70))) < 0.01
+
+
+def test_of_views_that_wait_only_the_last_is_answered_and_paths_go_on(raster):
+    sent = told(raster, begin(X + 12, Y - 20), *(lines(number) for number in range(5)), to(7, X + 60, Y - 20))
+    assert [(each.kind, each.sequence) for each in sent] == [("lines", 4), ("traced", 7)]
+
+
+def test_a_view_at_a_threshold_of_an_area_shows_its_lines(tmp_path):
+    raster = write_probability(tmp_path / "p.tif", corner(400, 400))
+    (whole, none, west, east) = (
+        shapely.from_wkt(told(raster, lines(1, 0, 0, 400, 400, **options))[0].geometry)
+        for options in (
+            {},
+            {"threshold": 0.95},
+            {"areas": [(110, 0, 400, 400, 0.95)]},
+            {"threshold": 0.95, "areas": [(110, 0, 400, 400, 0.5)]},
+        )
+    )
+    assert none.is_empty and whole.length > 200
+    assert west.bounds[2] < X + 110 < east.bounds[2] and west.length > 50 and east.length > 100
+
+
+def test_a_view_beyond_the_raster_is_empty_and_one_of_a_country_is_too_wide(tmp_path):
+    raster = write_probability(tmp_path / "p.tif", np.zeros((4000, 4000), bool))
+    reversed_view = {**lines(1), "extent": [X + 90, Y, X, Y - 90]}
+    for command in (lines(1, -90, -90, -50, -50), reversed_view):
+        assert told(raster, command)[0].geometry == "MULTILINESTRING EMPTY"
+    assert told(raster, lines(3, 0, 0, 4000, 4000))[0].geometry is None
+
+
+BAD_AREAS = [
+    {"geometry": "POLYGON", "threshold": 0.3},
+    {"geometry": "LINESTRING (0 0, 1 1)", "threshold": 0.3},
+    {"geometry": "POLYGON ((0 0, nan 1, 1 1, 0 0))", "threshold": 0.3},
+    {"geometry": "POLYGON ((0 0, 0 1, 1 1, 0 0))", "threshold": 1.3},
+]
+
+
+@pytest.mark.parametrize("area", BAD_AREAS)
+def test_areas_that_are_none_are_skipped_with_a_warning_and_the_session_goes_on(raster, area):
+    sent = told(raster, {**lines(1), "areas": [area]}, lines(2))
+    assert [each.kind for each in sent] == ["warning", "lines"]
 
 
 def image():

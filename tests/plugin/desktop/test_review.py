@@ -8,6 +8,7 @@ from qgis.core import (
     QgsCoordinateTransformContext,
     QgsFeature,
     QgsFeatureRequest,
+    QgsField,
     QgsGeometry,
     QgsPointXY,
     QgsProject,
@@ -18,7 +19,7 @@ from qgis.core import (
     QgsVectorLayerCache,
 )
 from qgis.gui import QgsMapTool, QgsMapToolPan
-from qgis.PyQt.QtCore import Qt
+from qgis.PyQt.QtCore import QMetaType, Qt
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAction, QApplication
 from roadseg.qgis_roadseg.desktop.review.control import Review
@@ -431,6 +432,23 @@ def test_a_sample_is_judged_in_its_order_however_far_the_next_place_is(review, l
     for count in range(1, 9):
         press(review, "A" if count % 2 else "0")
         assert set(review_in(sample)) == set(range(1, count + 1))
+
+
+def test_a_sample_that_a_format_has_sorted_is_judged_by_its_numbers(review, layer, sample, window, tmp_path):
+    layer.dataProvider().addAttributes([QgsField("number", QMetaType.Type.Int)])
+    layer.updateFields()
+    number = layer.fields().lookupField("number")
+    layer.dataProvider().changeAttributeValues({row: {number: 61 - row} for row in range(1, 61)})
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    options.driverName = "GeoJSON"  # in which the first id is 0
+    path = str(tmp_path / "sample.geojson")
+    QgsVectorFileWriter.writeAsVectorFormatV3(layer, path, QgsCoordinateTransformContext(), options)
+    sorted_ = QgsVectorLayer(path, "Sorted", "ogr")
+    window.setActiveLayer(sorted_)
+    review.begin()
+    for count in range(1, 61):
+        press(review, "0" if count % 2 else "A")
+        assert [line.id() for line in sorted_.getFeatures() if line["review"]] == list(range(60 - count, 60))
 
 
 def test_after_each_verdict_on_a_sample_the_panel_says_how_right_the_network_is(review, layer, sample):

@@ -18,9 +18,10 @@ from qgis.PyQt.QtCore import QEvent, QMetaType, QPoint, QPointF, Qt
 from qgis.PyQt.QtGui import QMouseEvent
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAction, QApplication, QInputDialog
+from roadseg.qgis_roadseg.desktop.probability import BAND
 from roadseg.qgis_roadseg.desktop.review.control import Review
 from roadseg.qgis_roadseg.desktop.review.painting import PaintingTool
-from roadseg.qgis_roadseg.desktop.tracing.control import BAND, Tracing
+from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
 from roadseg.qgis_roadseg.runtime import runtime
 
 from ..support.acting import memory_layer, wait_until_gone
@@ -308,6 +309,7 @@ def test_a_missing_road_is_traced_in_the_review_and_saved_and_the_review_goes_on
     hand.double_click(16, 10)
     hand.wait_for(lambda: not tracing.action.isChecked())
     assert not network.isEditable() and network.dataProvider().featureCount() == 2
+    assert sorted(each["status"] or "" for each in network.dataProvider().getFeatures()) == ["", "drawn"]
     assert isinstance(window.mapCanvas().mapTool(), PaintingTool)
     hand.press("D", "Escape")
     assert network.featureCount() == 2 and not network.isEditable() and not tracing.action.isChecked()
@@ -335,7 +337,7 @@ def test_edits_of_a_persons_own_are_not_saved_by_a_road_of_the_review(review, tr
 def test_where_no_road_can_be_drawn_the_review_says_so(review, tracing, window, network, probability, spoil, why):
     spoil(network, probability)
     QTest.keyClick(window.mapCanvas(), Qt.Key.Key_D)
-    assert why in messages(window)[0] and not network.isEditable() and "lines in this view" in review.panel.line.text()
+    assert why in messages(window)[0] and not network.isEditable() and "Lines in this view" in review.panel.line.text()
 
 
 def read_only(layer):
@@ -379,6 +381,18 @@ def test_without_a_layer_a_probability_or_a_runtime_there_is_a_reason(tracing, w
     ]  # fmt: skip
 
 
+def test_a_probability_of_another_place_or_without_its_file_is_refused(tracing, window, image, probability):
+    extent = window.mapCanvas().extent()
+    window.mapCanvas().setExtent(QgsRectangle(360000, 3059985, 360020, 3060000))
+    tracing.toggle()
+    window.mapCanvas().setExtent(extent)
+    QgsProject.instance().removeMapLayer(probability.id())
+    QgsProject.instance().addMapLayer(QgsRasterLayer(str(image.with_name("gone.tif")), "Gone"))
+    tracing.toggle()
+    assert "no road probability" in messages(window)[0] and "does not cover" in messages(window)[1]
+    assert not tracing.action.isChecked()
+
+
 def test_of_several_probabilities_a_person_chooses_one_for_the_project(tracing, window, probability, monkeypatch):
     other = QgsRasterLayer(probability.source(), "Another")
     QgsProject.instance().addMapLayer(other)
@@ -408,7 +422,7 @@ def test_what_takes_the_ground_away_ends_the_tool(hand, window, roads, probabili
     worker = hand.tracing._session.process_id
     happen(roads, probability)
     assert why in messages(window)[0] and not hand.tracing.action.isChecked()
-    hand.wait_for(lambda: not hand.tracing._ending)
+    hand.wait_for(lambda: not hand.tracing._sessions.running)
     assert wait_until_gone(worker)
 
 
