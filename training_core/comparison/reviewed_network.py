@@ -227,8 +227,9 @@ def _runs_along(new: np.ndarray, rejected: np.ndarray) -> tuple[np.ndarray, np.n
     has_length = shapely.length(runs) > 0
     runs, pair = runs[has_length], pair[has_length]
     along = rejected[stretch[pair]]
-    begin_m, end_m = (shapely.line_locate_point(along, shapely.get_point(runs, index)) for index in (0, -1))
-    gone_m = np.abs(end_m - begin_m)
+    points, run = shapely.get_coordinates(runs, return_index=True)
+    steps_m = np.abs(np.diff(shapely.line_locate_point(along[run], shapely.points(points))))
+    gone_m = np.bincount(run[1:], steps_m * (np.diff(run) == 0), minlength=len(runs))
     is_along = (gone_m >= _ALONG * shapely.length(runs)) & (
         gone_m >= np.minimum(_REJECTED_M, shapely.length(along) / 2)
     )
