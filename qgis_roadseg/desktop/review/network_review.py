@@ -128,7 +128,7 @@ class NetworkReview:
         else:
             text = tr("The review is complete. Apply a review writes the network without what was rejected.")
         self._panel.show_line(text, (*VERDICTS, REDRAW), self._verdicts.can_go_back)
-        self._panel.show_progress(self._total - self._verdicts.left, self._total)
+        self._panel.show_progress(self._total - self._verdicts.left, self._total, "")
 
     def _view(self) -> QgsRectangle:
         """Return what the map shows, in the network's CRS; nothing where it has no place there."""

@@ -27,6 +27,7 @@ from qgis.core import (
 from ....training_core.errors import LayerError, OutputError
 from ....training_core.jobs.fields import word_in
 from ....training_core.jobs.review import ACCEPTED, CHANGE, REJECTED, REVIEW, REVIEWED_AT, REVIEWER, ROAD
+from ...layers import work_area
 from ...layers.styles import style_file
 from ...translation import tr
 from ..live.label_files import file_of
@@ -53,6 +54,7 @@ def verdict_layer(network: QgsVectorLayer) -> QgsVectorLayer:
             ),
             tr("Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer."),
         )
+    work_area.check_image_crs(network)
     path = Path(file).with_name(f"{Path(file).stem} review.gpkg")
     for layer in QgsProject.instance().mapLayers().values():
         if isinstance(layer, QgsVectorLayer) and file_of(layer) == str(path):

@@ -202,7 +202,7 @@ def check_written(layer: QgsVectorLayer, is_written: bool) -> None:
     """Raise OutputError if a layer's data provider has not written what it was asked to."""
     if not is_written:
         provider = layer.dataProvider()
-        reason = "; ".join(provider.errors())
+        reason = "; ".join(dict.fromkeys(provider.errors()))
         provider.clearErrors()
         raise OutputError(
             tr("The review cannot be written to the layer {layer} ({reason}).").format(
