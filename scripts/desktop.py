@@ -83,6 +83,7 @@ def act(folder: Path, plan: dict[str, Any], limit_s: float) -> dict[str, Any]:
     (profile / "python" / "plugins").mkdir(parents=True)
     (profile / "python" / "plugins" / "roadseg").symlink_to(ROOT, target_is_directory=True)
     (profile / "QGIS").mkdir()
+    (folder / "temporary").mkdir()
     for version in (3, 4):  # each reads its own
         (profile / "QGIS" / f"QGIS{version}.ini").write_text(SETTINGS)
     seen = folder / "seen.json"
@@ -94,6 +95,7 @@ def act(folder: Path, plan: dict[str, Any], limit_s: float) -> dict[str, Any]:
             "DISPLAY": display,
             "QT_QPA_PLATFORM": "xcb",
             "QT_SCALE_FACTOR": str(scale),
+            "TMPDIR": str(folder / "temporary"),  # which what a person saves does not lie in
             "XDG_DATA_HOME": str(folder / "data"),
             "ROADSEG_PYTHON": (BUILD / "runtime-python.txt").read_text().strip(),
             "ROADSEG_CHECKOUT": str(ROOT),
