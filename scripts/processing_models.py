@@ -145,8 +145,8 @@ MODELS = {
         "Extract roads, then Apply a review again.",
         "The model learns from reviewed and drawn lines as roads, and from rejected ones as background. All lines that "
         "nobody has judged are replaced by what it then extracts. Judged lines stay as they are, and rejected "
-        "stretches stay empty. Repeat this with the resulting roads, the model, and a review of places found in these "
-        "roads. Give the earlier reviews, too, merged to one layer: what was rejected in them then stays empty.",
+        "stretches stay empty. Repeat this with the resulting roads, their review, and the model. Give the earlier "
+        "review as the other one, so that stretches that were rejected in it stay empty, too.",
         "review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road",
         (
             Step("roadseg:applyreview", _REVIEWED, named="labels"),

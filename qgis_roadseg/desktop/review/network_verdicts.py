@@ -26,7 +26,18 @@ from qgis.core import (
 
 from ....training_core.errors import LayerError, OutputError
 from ....training_core.jobs.fields import word_in
-from ....training_core.jobs.review import ACCEPTED, CHANGE, REJECTED, REVIEW, REVIEWED_AT, REVIEWER, ROAD
+from ....training_core.jobs.review import (
+    ACCEPTED,
+    CHANGE,
+    DRAWN,
+    REJECTED,
+    REVIEW,
+    REVIEWED,
+    REVIEWED_AT,
+    REVIEWER,
+    ROAD,
+    STATUS,
+)
 from ...layers import work_area
 from ...layers.styles import style_file
 from ...translation import tr
@@ -94,8 +105,14 @@ class NetworkVerdicts:
         verdicts: dict[int, list[QgsFeature]] = {}
         for each in layer.getFeatures():
             verdicts.setdefault(each[LINE], []).append(each)
-        lines = network.getFeatures(QgsFeatureRequest().setNoAttributes())
-        self._left = {each.id(): each for each in lines if not _is_decided(each, verdicts.get(each.id(), []))}
+        wanted = [STATUS] if network.fields().lookupField(STATUS) >= 0 else []
+        lines = network.getFeatures(QgsFeatureRequest().setSubsetOfAttributes(wanted, network.fields()))
+        self._left = {
+            each.id(): each
+            for each in lines
+            if not (wanted and word_in(each[STATUS] or None) in (REVIEWED, DRAWN))
+            and not _is_decided(each, verdicts.get(each.id(), []))
+        }
         self._index = QgsSpatialIndex()
         self._index.addFeatures(list(self._left.values()))
 

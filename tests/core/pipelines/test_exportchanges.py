@@ -102,7 +102,7 @@ def test_a_line_that_somebody_added_is_left_out_with_a_word_and_the_extract_is_n
     assert makechallenge.run(job, Reporter())["tasks"] == 1
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10**6))
 def test_applied_to_any_town_no_road_but_the_new_ones_is_another(tmp_path, seed):
     before, after = ([shapely.get_coordinates(shape) for shape in town(each, kept=kept).lines.shapes]

@@ -32,7 +32,7 @@ VIEW = QgsRectangle(349980, 3059970, 350100, 3060060)
 
 def make_network(path):
     """Write the roads to a GeoPackage, in which a line's id is its place in the list, from 1; load them."""
-    layer = memory_layer("LineString", "roads", ROADS[0], crs="EPSG:32645")
+    layer = memory_layer("LineString", "roads", ROADS[0], "&field=status:string", "EPSG:32645")
     for road in ROADS[1:]:
         feature = QgsFeature(layer.fields())
         feature.setGeometry(QgsGeometry.fromWkt(road))
@@ -148,6 +148,14 @@ def test_a_later_review_goes_on_and_a_network_that_came_in_its_place_is_judged_a
     assert network.dataProvider().changeGeometryValues(moved)
     review.begin()
     assert progress(review) == (0, 3)
+
+
+def test_lines_that_were_reviewed_or_drawn_before_are_not_asked_again(review, window, network):
+    status = network.fields().lookupField("status")
+    values = {1: {status: "machine"}, 2: {status: "Drawn"}, 3: {status: "reviewed"}}
+    assert network.dataProvider().changeAttributeValues(values)
+    review.begin()
+    assert progress(review) == (0, 2) and "<b>1</b>" in review.panel.line.text()
 
 
 def test_views_that_are_too_coarse_and_layers_that_are_in_no_file_are_refused(review, window, tmp_path):
