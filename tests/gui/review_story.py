@@ -12,7 +12,7 @@ from qgis.core import QgsGeometry, QgsPointXY, QgsProject, QgsVectorLayer
 from qgis.PyQt.QtCore import QEvent, QPointF, Qt, QTimer
 from qgis.PyQt.QtGui import QMouseEvent
 from qgis.PyQt.QtTest import QTest
-from qgis.PyQt.QtWidgets import QApplication, QToolButton
+from qgis.PyQt.QtWidgets import QApplication, QDockWidget, QToolButton
 from qgis.utils import iface, plugins
 
 from tests.gui import hands, truth
@@ -25,6 +25,8 @@ from tests.gui.story import pause, run_opened, start
 JUDGED, SKIPPED = 24, 3
 # More roads than at the model's own threshold, and more false ones, which a review finds quickly.
 THRESHOLD = 0.2
+# A road that the model hardly sees is traced with a click each so many meters.
+EACH_M = 60
 # Layers, named after their files.
 NETWORK, PROBABILITY, REVIEWED, SAMPLE = "roads", "probability", "reviewed", "sample"
 
@@ -32,6 +34,9 @@ NETWORK, PROBABILITY, REVIEWED, SAMPLE = "roads", "probability", "reviewed", "sa
 def tell(stage: Stage, plan: dict) -> Iterator[Until]:
     pictures = Path(plan["pictures"])
     yield from start(stage)
+    if "clips" in plan:  # words stay as large as they are
+        iface.mainWindow().setGeometry(0, 0, 940, 620)
+        iface.mainWindow().findChild(QDockWidget, "Browser").close()
     yield from open_scene(stage, plan, pictures)
     true_roads = truth.shape_of(layer("True roads"))
     QgsProject.instance().removeMapLayer(layer("True roads").id())
@@ -131,11 +136,12 @@ def review_network(stage: Stage, pictures: Path, true_roads: QgsGeometry, frames
         seen.append({**told(), "verdicts": answers_in(path)})
     stage.seen["review"] = seen
     iface.mapCanvas().setExtent(view)
+    yield from hands.draw_map()
     for line in wrong[1:]:
-        yield from paint(truth.along(line, 4), frames)
+        yield from paint(truth.along(line, EACH_M / 2), frames)
         yield from hands.draw_map()
         frames.take()
-    hands.picture(iface.mainWindow(), pictures / "tutorial_review.png")
+        frames = Frames(pictures, False)
 
 
 def paint(points: list[QgsPointXY], frames: Frames) -> Iterator[Until]:
@@ -157,7 +163,7 @@ def draw_missing(stage: Stage, pictures: Path, true_roads: QgsGeometry, frames: 
     for line in truth.missing_in(view, roads, true_roads)[:2] or longest_in_view(roads, 1):
         yield from press("D")
         yield Until(lambda: menu()._tracing.action.isChecked(), "the tool is there")
-        yield from draw(truth.along(line, 3), pictures / "tutorial_trace.png", frames)
+        yield from draw(truth.along(line, EACH_M), pictures / "missing.png", frames)
         yield Until(lambda: not menu()._tracing.action.isChecked(), "the road is drawn")
         yield from hands.draw_map()
         frames.take()
@@ -169,7 +175,7 @@ def draw_missing(stage: Stage, pictures: Path, true_roads: QgsGeometry, frames: 
     iface.mapCanvas().setExtent(view)
     yield from hands.draw_map()
     frames.take()
-    hands.picture(iface.mainWindow(), pictures / "tutorial_accepted.png")
+    hands.picture(iface.mainWindow(), pictures / "tutorial_review.png")
 
 
 def learn(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
@@ -178,9 +184,12 @@ def learn(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
     hands.click(panel().learn)
     files = {"OUTPUT": str(pictures / "reviewed.gpkg"), "MODEL": str(pictures / "learned.safetensors")}
     minutes = {"MINUTES": plan["minutes"]} if "minutes" in plan else {}
-    yield from run_opened(stage, "learn", 640, pictures / "tutorial_learn.png", **files, **minutes)
+    yield from run_opened(stage, "learn", 640, pictures / "learn.png", **files, **minutes)
     panel().close()
-    QgsProject.instance().layerTreeRoot().findLayer(layer(NETWORK).id()).setItemVisibilityChecked(False)
+    results = iface.mainWindow().findChild(QDockWidget, "ResultsViewer")
+    results.close()
+    for name in (NETWORK, "Review of roads"):
+        QgsProject.instance().layerTreeRoot().findLayer(layer(name).id()).setItemVisibilityChecked(False)
     yield from hands.draw_map()
     hands.picture(iface.mainWindow(), pictures / "tutorial_learned.png")
 

@@ -24,10 +24,11 @@ def missing_in(view: QgsRectangle, roads: QgsVectorLayer, truth: QgsGeometry) ->
     return _longest([truth.difference(shape_of(roads).buffer(NEAR_M, 6)).mergeLines()], view)
 
 
-def along(line: list[QgsPointXY], count: int) -> list[QgsPointXY]:
-    """Return so many places at equal distances from one end of a line to the other."""
+def along(line: list[QgsPointXY], step_m: float) -> list[QgsPointXY]:
+    """Return places at equal distances of about a step from one end of a line to the other."""
     shape = QgsGeometry.fromPolylineXY(line)
-    return [shape.interpolate(shape.length() * number / (count - 1)).asPoint() for number in range(count)]
+    count = max(1, round(shape.length() / step_m))
+    return [shape.interpolate(shape.length() * number / count).asPoint() for number in range(count + 1)]
 
 
 def answer(place: QgsGeometry, is_transect: bool, roads: QgsGeometry, truth: QgsGeometry) -> str:

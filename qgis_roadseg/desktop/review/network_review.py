@@ -28,6 +28,7 @@ from ..tracing.control import Tracing
 from .network_verdicts import NetworkVerdicts, verdict_layer
 from .painting import BRUSH_PX, PaintingTool
 from .panel import BACK, REDRAW, SKIP, ReviewPanel
+from .review_lines import note_for
 
 # Roads are hardly seen at coarser scales, and the next view has this one where the map's is coarser.
 COARSEST_SCALE, SCALE = 10_000, 2_500
@@ -54,7 +55,7 @@ class NetworkReview:
             for signal, act in ((self._canvas.extentsChanged, self._show), (panel.learn.clicked, self._learn))
         ]
         window.setActiveLayer(network)
-        panel.show_layer(network.name(), can_learn=True)
+        panel.show_layer(network.name(), note_for(network), can_learn=True)
         self._canvas.setMapTool(self._tool)
         self._show()
 
