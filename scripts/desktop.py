@@ -143,19 +143,18 @@ def main() -> None:
             say(timings(seen))
             if seen["error"]:
                 raise SystemExit(seen["error"])
-            _animate(folder, plan.get("clips", ""))
             _open_report(folder / "accuracy.html")
+            _reduce(folder, plan.get("clips", ""))
             for picture in sorted(folder.glob("tutorial_*.*")):
                 shutil.copy(picture, PICTURES)
                 say(f"{PICTURES / picture.name}: {picture.stat().st_size / 1000:.0f} kB")
 
 
-def _animate(folder: Path, name: str) -> None:
-    """Make an animation of a story's frames, if it has any."""
-    if any(folder.glob("frame_*.png")):
-        python = (BUILD / "runtime-python.txt").read_text().strip()
-        script = Path(__file__).with_name("animation.py")
-        subprocess.run([python, str(script), str(folder), str(folder / name)], check=True)
+def _reduce(folder: Path, film: str) -> None:
+    """Reduce the colors of a story's pictures, and make an animation of its frames, if it has a film."""
+    python = (BUILD / "runtime-python.txt").read_text().strip()
+    files = [str(folder), *([str(folder / film)] if film else [])]
+    subprocess.run([python, str(Path(__file__).with_name("animation.py")), *files], check=True)
 
 
 def _open_report(report: Path) -> None:

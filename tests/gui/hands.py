@@ -7,18 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from osgeo import gdal
 from qgis.core import QgsLineSymbol, QgsProject
 from qgis.PyQt.QtCore import QPoint, Qt, QTimer
-from qgis.PyQt.QtGui import QImage, qRgb
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAbstractButton, QAction, QLabel, QProgressBar, QShortcut, QTextEdit, QTreeView, QWidget
 from qgis.utils import iface
 
 from tests.gui.stage import Until, open_dialogs
 
-# What keeps a picture of the main window below 250 kB, with words that can be read.
-WIDEST_PX, COLORS = 1000, 96
+# Words in a picture of the main window can still be read.
+WIDEST_PX = 1000
 
 
 def click(button: QWidget) -> None:
@@ -190,20 +188,9 @@ def fill_in_rows(batch, rows: list[dict]) -> None:
                 wrapper.setParameterValue(value, batch.processingContext())
 
 
-def picture(widget: QWidget, path: Path, colors: int = COLORS) -> None:
-    """Save a picture of a window as a PNG of few colors, smaller where it is large."""
+def picture(widget: QWidget, path: Path) -> None:
+    """Save a picture of a window, smaller where it is large."""
     image = widget.grab().toImage()
     if image.width() > WIDEST_PX:
         image = image.scaledToWidth(WIDEST_PX, Qt.TransformationMode.SmoothTransformation)
-    image = image.convertToFormat(QImage.Format.Format_RGB888)
-    width, height, stride = image.width(), image.height(), image.bytesPerLine()
-    bits = image.constBits().asstring(stride * height)
-    full = gdal.GetDriverByName("MEM").Create("", width, height, 3)
-    full.WriteRaster(0, 0, width, height, bits, width, height, gdal.GDT_Byte, [1, 2, 3], 3, stride, 1)
-    bands, found = [full.GetRasterBand(number) for number in (1, 2, 3)], gdal.ColorTable()
-    gdal.ComputeMedianCutPCT(*bands, colors, found)
-    table = [qRgb(*found.GetColorEntry(number)[:3]) for number in range(found.GetCount())]
-    # Undithered, which is smaller.
-    image.convertToFormat(QImage.Format.Format_Indexed8, table, Qt.ImageConversionFlag.AvoidDither).save(
-        str(path), "PNG", 0
-    )
+    image.save(str(path))
