@@ -1972,10 +1972,6 @@
         <translation>Kopieren Sie das Netz in einen Ordner, in den Sie schreiben dürfen.</translation>
     </message>
     <message>
-        <source>Review of {layer}</source>
-        <translation>Prüfung von {layer}</translation>
-    </message>
-    <message>
         <source>The review cannot be written to {path} ({reason}).</source>
         <translation>Die Prüfung kann nicht nach {path} geschrieben werden ({reason}).</translation>
     </message>
@@ -1984,8 +1980,12 @@
         <translation>Der Layer {layer} liegt in keiner Datei, neben die seine Prüfung geschrieben werden könnte.</translation>
     </message>
     <message>
-        <source>{path} is not the review of a network.</source>
-        <translation>{path} ist nicht die Prüfung eines Netzes.</translation>
+        <source>Review of {layer}</source>
+        <translation>Prüfung von {layer}</translation>
+    </message>
+    <message>
+        <source>{path} is not the review of this network.</source>
+        <translation>{path} ist nicht die Prüfung dieses Netzes.</translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>

@@ -1972,10 +1972,6 @@
         <translation>Copie la red en una carpeta en la que pueda escribir.</translation>
     </message>
     <message>
-        <source>Review of {layer}</source>
-        <translation>Revisión de {layer}</translation>
-    </message>
-    <message>
         <source>The review cannot be written to {path} ({reason}).</source>
         <translation>La revisión no se puede escribir en {path} ({reason}).</translation>
     </message>
@@ -1984,8 +1980,12 @@
         <translation>La capa {layer} no está en ningún archivo junto al que se pueda escribir su revisión.</translation>
     </message>
     <message>
-        <source>{path} is not the review of a network.</source>
-        <translation>{path} no es la revisión de una red.</translation>
+        <source>Review of {layer}</source>
+        <translation>Revisión de {layer}</translation>
+    </message>
+    <message>
+        <source>{path} is not the review of this network.</source>
+        <translation>{path} no es la revisión de esta red.</translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>

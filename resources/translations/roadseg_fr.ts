@@ -1972,10 +1972,6 @@
         <translation>Copiez le réseau dans un dossier où vous pouvez écrire.</translation>
     </message>
     <message>
-        <source>Review of {layer}</source>
-        <translation>Vérification de {layer}</translation>
-    </message>
-    <message>
         <source>The review cannot be written to {path} ({reason}).</source>
         <translation>La vérification ne peut pas être écrite dans {path} ({reason}).</translation>
     </message>
@@ -1984,8 +1980,12 @@
         <translation>La couche {layer} n’est dans aucun fichier à côté duquel sa vérification pourrait être écrite.</translation>
     </message>
     <message>
-        <source>{path} is not the review of a network.</source>
-        <translation>{path} n’est pas la vérification d’un réseau.</translation>
+        <source>Review of {layer}</source>
+        <translation>Vérification de {layer}</translation>
+    </message>
+    <message>
+        <source>{path} is not the review of this network.</source>
+        <translation>{path} n’est pas la vérification de ce réseau.</translation>
     </message>
     <message>
         <source>Select a layer of places to review or of changes, and choose Review.</source>

@@ -53,7 +53,7 @@ class NetworkReview:
         ]
         window.setActiveLayer(network)
         panel.show_layer(network.name(), can_learn=True)
-        self._canvas.setMapTool(self._tool)
+        self._take_up_brush()
         self._show()
 
     def end(self) -> None:
@@ -74,15 +74,19 @@ class NetworkReview:
             self._verdicts.accept_in(view)
             self._go_on()
         elif what == REJECTED:
-            self._canvas.setMapTool(self._tool)
+            self._take_up_brush()
         elif what == SKIP:
             self._verdicts.skip(view)
             self._go_on()
         elif what == BACK:
             self._verdicts.back()
         elif what == REDRAW:
-            self._tracing.draw_one(self._network, lambda: self._canvas.setMapTool(self._tool))
+            self._tracing.draw_one(self._network, self._take_up_brush)
         self._show()
+
+    def _take_up_brush(self) -> None:
+        if self._connections:  # or the review ended while a road was drawn
+            self._canvas.setMapTool(self._tool)
 
     def _learn(self) -> None:
         """Open the dialog of what a model learns from the review."""
@@ -92,8 +96,11 @@ class NetworkReview:
         """Move to the nearest line that is left, unless some are in view."""
         place = self._verdicts.next(self._view().center())
         if place is not None and not self._view().contains(place):
-            to_map = self._to_network()
-            self._canvas.setCenter(to_map.transform(place, Qgis.TransformDirection.Reverse))
+            try:
+                center = self._to_network().transform(place, Qgis.TransformDirection.Reverse)
+            except QgsCsException:  # no map of this CRS shows it
+                return
+            self._canvas.setCenter(center)
             if self._canvas.scale() > COARSEST_SCALE:
                 self._canvas.zoomScale(SCALE)
             self._canvas.refresh()
@@ -105,6 +112,7 @@ class NetworkReview:
         brush = stroke.buffer(reach, 6)
         try:
             brush.transform(self._to_network())
+            self._check_whole(brush.boundingBox())
             if stroke.type() == Qgis.GeometryType.Point:
                 stroke.transform(self._to_network())
                 is_met = self._verdicts.reject_at(stroke.asPoint(), brush.boundingBox().width() / 2)
@@ -133,9 +141,16 @@ class NetworkReview:
     def _view(self) -> QgsRectangle:
         """Return what the map shows, in the network's CRS; nothing where it has no place there."""
         try:
-            return self._to_network().transformBoundingBox(self._canvas.extent())
+            view = self._to_network().transformBoundingBox(self._canvas.extent())
+            self._check_whole(view)
         except QgsCsException:
             return QgsRectangle()
+        return view
+
+    def _check_whole(self, box: QgsRectangle) -> None:
+        """Raise QgsCsException if a box reaches across the antimeridian: in degrees, it goes around the Earth."""
+        if self._network.crs().isGeographic() and box.width() > 180:
+            raise QgsCsException("antimeridian")
 
     def _to_network(self) -> QgsCoordinateTransform:
         crs = self._canvas.mapSettings().destinationCrs()
