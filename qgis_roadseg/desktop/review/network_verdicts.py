@@ -189,7 +189,9 @@ class NetworkVerdicts:
     def back(self) -> None:
         """Take the verdicts back that were written last; raise OutputError if that fails."""
         written, lines = self._past[-1]
-        check_written(self._layer, self._layer.dataProvider().deleteFeatures(written))
+        request = QgsFeatureRequest().setFilterFids(written).setNoAttributes()
+        there = [each.id() for each in self._layer.getFeatures(request)]  # a person may have deleted some
+        check_written(self._layer, not there or self._layer.dataProvider().deleteFeatures(there))
         self._past.pop()
         for line in self._network.getFeatures(QgsFeatureRequest().setFilterFids(lines).setNoAttributes()):
             self._left[line.id()] = line

@@ -139,6 +139,17 @@ def test_going_back_takes_verdicts_away_and_skipped_views_come_last(review, wind
     assert progress(review) == (0, 4) and verdicts(tmp_path) == []
 
 
+def test_going_back_passes_over_verdicts_that_were_deleted_in_the_layer(review, window):
+    review.begin()
+    press(window, "A")
+    (layer,) = QgsProject.instance().mapLayersByName("Review of Roads")
+    layer.startEditing()
+    layer.deleteFeature(1)
+    assert layer.commitChanges()
+    press(window, "B")
+    assert progress(review) == (0, 4) and review.panel.problem.text() == "" and layer.featureCount() == 0
+
+
 def test_a_later_review_goes_on_and_a_network_that_came_in_its_place_is_judged_anew(review, window, network, tmp_path):
     review.begin()
     drag(window, (350040, 3060000))
