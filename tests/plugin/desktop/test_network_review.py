@@ -181,7 +181,7 @@ def test_views_that_are_too_coarse_and_layers_that_are_in_no_file_are_refused(re
     assert "Zoom in" in review.panel.problem.text() and verdicts(tmp_path) == []
     window.setActiveLayer(memory_layer("LineString", "Drawn", ROADS[0], crs="EPSG:32645"))
     review.begin()
-    assert "in no file" in messages(window)[0]
+    assert "has no file" in messages(window)[0]
     (tmp_path / "other review.gpkg").write_text("of something else")
     window.setActiveLayer(make_network(tmp_path / "other.gpkg"))
     review.begin()
