@@ -1944,11 +1944,11 @@
         <translation>Die Linie wurde inzwischen anderswo geprüft. Die Antwort bleibt.</translation>
     </message>
     <message>
-        <source>The review is complete. Apply a review writes the network without what was rejected.</source>
+        <source>The review is complete. Run Apply a review to get the network without the rejected parts.</source>
         <translation>Die Prüfung ist abgeschlossen. „Prüfung anwenden“ schreibt das Netz ohne das Abgelehnte.</translation>
     </message>
     <message>
-        <source>Roads are hardly seen at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
+        <source>Roads are hardly visible at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
         <translation>Bei diesem Maßstab sind Straßen kaum zu erkennen. Zoomen Sie bis mindestens 1:{scale} hinein, um einen Ausschnitt anzunehmen.</translation>
     </message>
     <message>
@@ -1956,7 +1956,7 @@
         <translation>Unter dem Pinsel ist keine Linie.</translation>
     </message>
     <message>
-        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click each wrong line, or paint along its wrong part. Choose Redraw to trace a missing road. Then accept the rest of the view.</source>
         <translation>Unbeurteilte Linien in diesem Ausschnitt: &lt;b&gt;{count}&lt;/b&gt;. Klicken Sie auf eine falsche Linie, oder malen Sie ihren falschen Teil nach. „Neu zeichnen“ verfolgt eine fehlende Straße. Dann annehmen: Der Rest des Ausschnitts stimmt.</translation>
     </message>
     <message>
@@ -1968,7 +1968,7 @@
         <translation>Benennen Sie die Datei um.</translation>
     </message>
     <message>
-        <source>Copy the network to a folder in which you may write.</source>
+        <source>Copy the network to a folder in which you can write.</source>
         <translation>Kopieren Sie das Netz in einen Ordner, in den Sie schreiben dürfen.</translation>
     </message>
     <message>
@@ -1976,7 +1976,7 @@
         <translation>Die Prüfung kann nicht nach {path} geschrieben werden ({reason}).</translation>
     </message>
     <message>
-        <source>The layer {layer} is in no file beside which its review could be written.</source>
+        <source>The layer {layer} has no file, so its review cannot be written beside it.</source>
         <translation>Der Layer {layer} liegt in keiner Datei, neben die seine Prüfung geschrieben werden könnte.</translation>
     </message>
     <message>
@@ -1988,8 +1988,8 @@
         <translation>{path} ist nicht die Prüfung dieses Netzes.</translation>
     </message>
     <message>
-        <source>Select a layer of places to review or of changes, and choose Review.</source>
-        <translation>Wählen Sie einen Layer mit zu prüfenden Stellen oder Änderungen und dann Prüfung.</translation>
+        <source>Select a road network, changes or an accuracy sample, and choose Review.</source>
+        <translation>Wählen Sie ein Straßennetz, Änderungen oder eine Stichprobe zur Genauigkeit und dann Prüfung.</translation>
     </message>
     <message>
         <source>{reviewed} of {total} reviewed, {left} left</source>

@@ -123,9 +123,7 @@ def _reach_weak(path: str, cells: Cells, plane: pyproj.CRS, reporter: Reporter) 
             road = np.logical_or.reduceat(raster.road(*raster.read(first_row, count)), columns, axis=1)
             np.logical_or.at(is_weak, (first_row + np.arange(count)) // block_px, road)
     to_map = pyproj.Transformer.from_crs(plane, pyproj.CRS.from_user_input(grid.crs), always_xy=True)
-    x, y = to_map.transform(*cells.centers.T)
-    to_pixel = ~grid.transform
-    column, row = (to_pixel.a * x + to_pixel.b * y + to_pixel.c, to_pixel.d * x + to_pixel.e * y + to_pixel.f)
+    column, row = ~grid.transform @ to_map.transform(*cells.centers.T)
     inside = (column >= 0) & (column < raster.width) & (row >= 0) & (row < raster.height)
     if not inside.any():
         raise ImageryError(

@@ -68,7 +68,7 @@ class NetworkReview:
         view = self._view()
         if what == ACCEPTED:
             if self._canvas.scale() > COARSEST_SCALE:
-                text = tr("Roads are hardly seen at this scale. Zoom in to at least 1:{scale} to accept a view.")
+                text = tr("Roads are hardly visible at this scale. Zoom in to at least 1:{scale} to accept a view.")
                 self._panel.tell(text.format(scale=f"{COARSEST_SCALE:,}"))
                 return
             self._verdicts.accept_in(view)
@@ -130,11 +130,11 @@ class NetworkReview:
     def _show(self) -> None:
         if self._verdicts.left:
             text = tr(
-                "Lines in this view without a verdict: <b>{count}</b>. Click a wrong line, or paint along its wrong "
-                "part. Redraw traces a missing road. Then accept: the rest of the view is right."
+                "Lines in this view without a verdict: <b>{count}</b>. Click each wrong line, or paint along its wrong "
+                "part. Choose Redraw to trace a missing road. Then accept the rest of the view."
             ).format(count=f"{self._verdicts.count_in(self._view()):,}")
         else:
-            text = tr("The review is complete. Apply a review writes the network without what was rejected.")
+            text = tr("The review is complete. Run Apply a review to get the network without the rejected parts.")
         self._panel.show_line(text, (*VERDICTS, REDRAW), self._verdicts.can_go_back)
         self._panel.show_progress(self._total - self._verdicts.left, self._total, "")
 

@@ -66,7 +66,7 @@ def verdict_layer(network: QgsVectorLayer) -> QgsVectorLayer:
     file = file_of(network)
     if not file:
         raise LayerError(
-            tr("The layer {layer} is in no file beside which its review could be written.").format(
+            tr("The layer {layer} has no file, so its review cannot be written beside it.").format(
                 layer=network.name()
             ),
             tr("Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer."),
@@ -107,7 +107,7 @@ def _create(path: Path, network: QgsVectorLayer) -> None:
     error, reason, *_ = QgsVectorFileWriter.writeAsVectorFormatV3(empty, str(path), context, options)
     if error != QgsVectorFileWriter.WriterError.NoError:
         text = tr("The review cannot be written to {path} ({reason}).").format(path=path, reason=reason)
-        raise OutputError(text, tr("Copy the network to a folder in which you may write."))
+        raise OutputError(text, tr("Copy the network to a folder in which you can write."))
 
 
 class NetworkVerdicts:
@@ -189,7 +189,9 @@ class NetworkVerdicts:
     def back(self) -> None:
         """Take the verdicts back that were written last; raise OutputError if that fails."""
         written, lines = self._past[-1]
-        check_written(self._layer, self._layer.dataProvider().deleteFeatures(written))
+        request = QgsFeatureRequest().setFilterFids(written).setNoAttributes()
+        there = [each.id() for each in self._layer.getFeatures(request)]  # a person may have deleted some
+        check_written(self._layer, not there or self._layer.dataProvider().deleteFeatures(there))
         self._past.pop()
         for line in self._network.getFeatures(QgsFeatureRequest().setFilterFids(lines).setNoAttributes()):
             self._left[line.id()] = line

@@ -139,6 +139,17 @@ def test_going_back_takes_verdicts_away_and_skipped_views_come_last(review, wind
     assert progress(review) == (0, 4) and verdicts(tmp_path) == []
 
 
+def test_going_back_passes_over_verdicts_that_were_deleted_in_the_layer(review, window):
+    review.begin()
+    press(window, "A")
+    (layer,) = QgsProject.instance().mapLayersByName("Review of Roads")
+    layer.startEditing()
+    layer.deleteFeature(1)
+    assert layer.commitChanges()
+    press(window, "B")
+    assert progress(review) == (0, 4) and review.panel.problem.text() == "" and layer.featureCount() == 0
+
+
 def test_a_later_review_goes_on_and_a_network_that_came_in_its_place_is_judged_anew(review, window, network, tmp_path):
     review.begin()
     drag(window, (350040, 3060000))
@@ -170,7 +181,7 @@ def test_views_that_are_too_coarse_and_layers_that_are_in_no_file_are_refused(re
     assert "Zoom in" in review.panel.problem.text() and verdicts(tmp_path) == []
     window.setActiveLayer(memory_layer("LineString", "Drawn", ROADS[0], crs="EPSG:32645"))
     review.begin()
-    assert "in no file" in messages(window)[0]
+    assert "has no file" in messages(window)[0]
     (tmp_path / "other review.gpkg").write_text("of something else")
     window.setActiveLayer(make_network(tmp_path / "other.gpkg"))
     review.begin()
