@@ -157,7 +157,7 @@ class ApplyReview(JobAlgorithm):
         "reviewed_m": "Length of reviewed lines (m)",
         "drawn_m": "Length of drawn lines (m)",
     }
-    styles: ClassVar = {"drawn": "drawnroads", "no_road": "noroad", "aoi": "aoi"}
+    styles: ClassVar = {"roads": "roads", "drawn": "drawnroads", "no_road": "noroad", "aoi": "aoi"}
 
 
 class MakeChallenge(JobAlgorithm):

@@ -34,8 +34,12 @@ userLocale=en_US
 checkVersion=false
 """
 PICTURES = ROOT / "docs" / "images"
-# The live session of the tutorial; see live_story.py.
-LIVE = {"story": "live_story", "roads": 6, "rests": 4, "clips": True}
+# The live session of the tutorial, and its review; see live_story.py and review_story.py. Their films are named.
+LIVE = {"story": "live_story", "roads": 6, "rests": 4, "clips": "tutorial_live.gif"}
+REVIEW = {
+    **{"story": "review_story", "clips": "tutorial_review.gif", "places": 60},
+    **{"view_m": 420, "middle": (500205, 5400500)},
+}
 
 
 @contextmanager
@@ -83,6 +87,7 @@ def act(folder: Path, plan: dict[str, Any], limit_s: float) -> dict[str, Any]:
     (profile / "python" / "plugins").mkdir(parents=True)
     (profile / "python" / "plugins" / "roadseg").symlink_to(ROOT, target_is_directory=True)
     (profile / "QGIS").mkdir()
+    (folder / "temporary").mkdir()
     for version in (3, 4):  # each reads its own
         (profile / "QGIS" / f"QGIS{version}.ini").write_text(SETTINGS)
     seen = folder / "seen.json"
@@ -94,6 +99,7 @@ def act(folder: Path, plan: dict[str, Any], limit_s: float) -> dict[str, Any]:
             "DISPLAY": display,
             "QT_QPA_PLATFORM": "xcb",
             "QT_SCALE_FACTOR": str(scale),
+            "TMPDIR": str(folder / "temporary"),  # which what a person saves does not lie in
             "XDG_DATA_HOME": str(folder / "data"),
             "ROADSEG_PYTHON": (BUILD / "runtime-python.txt").read_text().strip(),
             "ROADSEG_CHECKOUT": str(ROOT),
@@ -131,24 +137,34 @@ def timings(seen: dict[str, Any]) -> str:
 def main() -> None:
     """Make the tutorial's pictures."""
     with tempfile.TemporaryDirectory(prefix="roadseg-pictures-") as name:
-        for plan in ({}, LIVE):
+        for plan in ({}, LIVE, REVIEW):
             folder = Path(name, plan.get("story", "story"))
             seen = act(folder, plan, limit_s=900)
             say(timings(seen))
             if seen["error"]:
                 raise SystemExit(seen["error"])
-            _animate(folder)
+            _animate(folder, plan.get("clips", ""))
+            _open_report(folder / "accuracy.html")
             for picture in sorted(folder.glob("tutorial_*.*")):
                 shutil.copy(picture, PICTURES)
                 say(f"{PICTURES / picture.name}: {picture.stat().st_size / 1000:.0f} kB")
 
 
-def _animate(folder: Path) -> None:
+def _animate(folder: Path, name: str) -> None:
     """Make an animation of a story's frames, if it has any."""
     if any(folder.glob("frame_*.png")):
         python = (BUILD / "runtime-python.txt").read_text().strip()
         script = Path(__file__).with_name("animation.py")
-        subprocess.run([python, str(script), str(folder), str(folder / "tutorial_live.gif")], check=True)
+        subprocess.run([python, str(script), str(folder), str(folder / name)], check=True)
+
+
+def _open_report(report: Path) -> None:
+    """Make a picture of the upper part of a report, if there is one, and a browser that can."""
+    browser = shutil.which("chromium")
+    if report.is_file() and browser:
+        picture = report.with_name("tutorial_report.png")
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=900,760"]
+        subprocess.run([browser, *options, f"--screenshot={picture}", report.as_uri()], check=True, capture_output=True)
 
 
 if __name__ == "__main__":

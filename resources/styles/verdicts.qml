@@ -9,8 +9,8 @@
       <symbol type="line" name="0" alpha="1" clip_to_extent="1" force_rhr="0">
         <layer class="SimpleLine" enabled="1" locked="0" pass="0">
           <Option type="Map">
-            <Option type="QString" name="line_color" value="0,158,115,200"/>
-            <Option type="QString" name="line_width" value="0.5"/>
+            <Option type="QString" name="line_color" value="0,158,115,255"/>
+            <Option type="QString" name="line_width" value="0.9"/>
             <Option type="QString" name="line_width_unit" value="MM"/>
             <Option type="QString" name="capstyle" value="round"/>
             <Option type="QString" name="joinstyle" value="round"/>

@@ -1892,10 +1892,6 @@
         <translation>Führen Sie „Straßen segmentieren“ oder „Straßen extrahieren“ mit einer Straßenwahrscheinlichkeit aus, und fügen Sie diese dem Projekt hinzu.</translation>
     </message>
     <message>
-        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
-        <translation>Dieser Layer ist temporär, daher kann seine Prüfung verloren gehen. Sichern Sie den Layer mit „Permanent machen“ in seinem Menü.</translation>
-    </message>
-    <message>
         <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
         <translation>Die Prüfung ist abgeschlossen: {accepted} angenommen, {rejected} abgelehnt.</translation>
     </message>
@@ -2026,6 +2022,10 @@
     <message>
         <source>Select a road network, or the result of Compare road networks or Draw an accuracy sample.</source>
         <translation>Wählen Sie ein Straßennetz oder das Ergebnis von „Straßennetze vergleichen“ oder „Genauigkeitsstichprobe ziehen“.</translation>
+    </message>
+    <message>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Dieser Layer ist temporär, daher kann seine Prüfung verloren gehen. Sichern Sie den Layer mit „Permanent machen“ in seinem Menü.</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>

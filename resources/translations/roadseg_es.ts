@@ -1892,10 +1892,6 @@
         <translation>Ejecute «Segmentar vías» o «Extraer vías» con una probabilidad de vía y añádala al proyecto.</translation>
     </message>
     <message>
-        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
-        <translation>Esta capa es temporal, por lo que su revisión se puede perder. Guarde la capa con «Hacer permanente» en su menú.</translation>
-    </message>
-    <message>
         <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
         <translation>La revisión está completa: {accepted} aceptados, {rejected} rechazados.</translation>
     </message>
@@ -2026,6 +2022,10 @@
     <message>
         <source>Select a road network, or the result of Compare road networks or Draw an accuracy sample.</source>
         <translation>Seleccione una red de vías, o el resultado de «Comparar redes de vías» o «Extraer una muestra de exactitud».</translation>
+    </message>
+    <message>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Esta capa es temporal, por lo que su revisión se puede perder. Guarde la capa con «Hacer permanente» en su menú.</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>

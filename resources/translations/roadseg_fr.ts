@@ -1892,10 +1892,6 @@
         <translation>Exécutez « Segmenter les routes » ou « Extraire les routes » avec une probabilité de route, et ajoutez-la au projet.</translation>
     </message>
     <message>
-        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
-        <translation>Cette couche est temporaire : sa vérification peut être perdue. Enregistrez la couche par « Convertir en couche permanente » dans son menu.</translation>
-    </message>
-    <message>
         <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
         <translation>La vérification est terminée : {accepted} acceptés, {rejected} rejetés.</translation>
     </message>
@@ -2026,6 +2022,10 @@
     <message>
         <source>Select a road network, or the result of Compare road networks or Draw an accuracy sample.</source>
         <translation>Sélectionnez un réseau routier, ou le résultat de « Comparer des réseaux routiers » ou de « Tirer un échantillon de précision ».</translation>
+    </message>
+    <message>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Cette couche est temporaire : sa vérification peut être perdue. Enregistrez la couche par « Convertir en couche permanente » dans son menu.</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>

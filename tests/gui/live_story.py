@@ -7,9 +7,11 @@ how often four seconds are waited for after that, and `clips` whether the map is
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Optional
 
 from qgis.core import QgsGeometry, QgsPointXY, QgsProject
 from qgis.PyQt.QtCore import QPoint, Qt, QTimer
+from qgis.PyQt.QtGui import QPainter, QPen
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QFileDialog
 from qgis.utils import iface, plugins
@@ -22,6 +24,8 @@ from tests.gui.story import pause, start
 VIEW_M = 420
 # A false road is looked for at such distances, so far from all true ones, and as sure as that.
 STEP_M, AWAY_M, SURE = 5, 15, 0.7
+# Radius of the ring that shows the pointer in an animation.
+RING_PX = 9
 
 
 def tell(stage: Stage, plan: dict) -> Iterator[Until]:
@@ -192,10 +196,19 @@ class Frames:
     def __init__(self, folder: Path, is_wanted: bool) -> None:
         self._folder, self._is_wanted, self._number = folder, is_wanted, 0
 
-    def take(self) -> None:
-        if self._is_wanted:
-            self._number += 1
-            iface.mapCanvas().grab().save(str(self._folder / f"frame_{self._number:03d}.png"))
+    def take(self, pointer: Optional[QgsPointXY] = None) -> None:
+        """Take the next one, with a ring where the pointer is."""
+        if not self._is_wanted:
+            return
+        self._number += 1
+        image = iface.mapCanvas().grab()
+        if pointer is not None:
+            painter = QPainter(image)
+            for color, width_px in ((Qt.GlobalColor.black, 5), (Qt.GlobalColor.white, 3)):
+                painter.setPen(QPen(color, width_px))
+                painter.drawEllipse(on_screen(pointer), RING_PX, RING_PX)
+            painter.end()
+        image.save(str(self._folder / f"frame_{self._number:03d}.png"))
 
 
 def longest_in_view(roads, count: int) -> list[list[QgsPointXY]]:
@@ -231,13 +244,17 @@ def falsest_place(roads, not_drawn: list[list[QgsPointXY]]) -> QgsPointXY:
     return max(places, key=lambda each: provider.sample(each, 1)[0])
 
 
+def on_screen(point: QgsPointXY) -> QPoint:
+    """Return where on the map's widget a point is."""
+    place = iface.mapCanvas().getCoordinateTransform().transform(point)
+    return QPoint(round(place.x()), round(place.y()))
+
+
 def click_on_map(point: QgsPointXY, button: Qt.MouseButton = Qt.MouseButton.LeftButton) -> None:
     """Click on a point of the map, as a hand does: move there, press, release."""
-    canvas = iface.mapCanvas()
-    place = canvas.getCoordinateTransform().transform(point)
-    spot = QPoint(round(place.x()), round(place.y()))
-    QTest.mouseMove(canvas.viewport(), spot)
-    QTimer.singleShot(0, lambda: QTest.mouseClick(canvas.viewport(), button, pos=spot))
+    viewport, spot = iface.mapCanvas().viewport(), on_screen(point)
+    QTest.mouseMove(viewport, spot)
+    QTimer.singleShot(0, lambda: QTest.mouseClick(viewport, button, pos=spot))
 
 
 def rest(seconds: float) -> Iterator[Until]:

@@ -33,8 +33,9 @@ _REJECTED_M, _ALONG = 5.0, 0.75
 BESIDE_M, _SHORTEST_M = 8.0, 10.0
 # Ground that was seen by who judged a line.
 _SEEN_M = 50.0
-# Labels: width of a road that has none, ground beside a rejected stretch, and judged ground beside any.
-_USUAL_WIDTH_M, _MARGIN_M, _AROUND_M = 6.0, 2.0, 10.0
+# Labels: width of a road that has none, ground beside a rejected stretch, and judged ground beside any: so wide that
+# as much of it is background as in the image.
+_USUAL_WIDTH_M, _MARGIN_M, _AROUND_M = 6.0, 2.0, 30.0
 
 
 @dataclass(frozen=True)

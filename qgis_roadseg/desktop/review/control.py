@@ -40,7 +40,7 @@ from .map_view import LineView
 from .network_review import NetworkReview
 from .network_verdicts import is_network
 from .panel import BACK, SKIP, ZOOM, ReviewPanel
-from .review_lines import ReviewLines, check_layer
+from .review_lines import ReviewLines, check_layer, note_for
 
 
 class Review:
@@ -140,8 +140,7 @@ class Review:
             self.end()
             self.panel.tell(str(error))
             return
-        note = tr("This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.")
-        self.panel.show_layer(layer.name(), note if layer.isTemporary() else "")
+        self.panel.show_layer(layer.name(), note_for(layer))
         self._lines = self._line = None
         if layer.isEditable():
             self._view.clear()

@@ -13,6 +13,7 @@ from qgis.core import (
     QgsCsException,
     QgsGeometry,
     QgsProject,
+    QgsRasterLayer,
     QgsRectangle,
     QgsVectorLayer,
 )
@@ -22,10 +23,12 @@ from ....training_core.errors import RoadSegError
 from ....training_core.jobs.review import ACCEPTED, REJECTED, VERDICTS
 from ...translation import tr
 from ..dialogs import open_dialog
+from ..probability import is_probability
 from ..tracing.control import Tracing
 from .network_verdicts import NetworkVerdicts, verdict_layer
 from .painting import BRUSH_PX, PaintingTool
 from .panel import BACK, REDRAW, SKIP, ReviewPanel
+from .review_lines import note_for
 
 # Roads are hardly seen at coarser scales, and the next view has this one where the map's is coarser.
 COARSEST_SCALE, SCALE = 10_000, 2_500
@@ -52,7 +55,7 @@ class NetworkReview:
             for signal, act in ((self._canvas.extentsChanged, self._show), (panel.learn.clicked, self._learn))
         ]
         window.setActiveLayer(network)
-        panel.show_layer(network.name(), can_learn=True)
+        panel.show_layer(network.name(), note_for(network), can_learn=True)
         self._take_up_brush()
         self._show()
 
@@ -89,8 +92,11 @@ class NetworkReview:
             self._canvas.setMapTool(self._tool)
 
     def _learn(self) -> None:
-        """Open the dialog of what a model learns from the review."""
-        open_dialog(self._window, _LEARN, {"ROADS": self._network.id(), "REVIEW": self._layer.id()})
+        """Open the dialog of what a model learns from the review, with the map's image where it shows just one."""
+        values = {"ROADS": self._network.id(), "REVIEW": self._layer.id()}
+        rasters = [each for each in self._canvas.layers() if isinstance(each, QgsRasterLayer)]
+        images = [each.id() for each in rasters if not is_probability(each)]
+        open_dialog(self._window, _LEARN, {**values, "INPUT": images[0]} if len(images) == 1 else values)
 
     def _go_on(self) -> None:
         """Move to the nearest line that is left, unless some are in view."""

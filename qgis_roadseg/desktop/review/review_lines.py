@@ -198,6 +198,12 @@ class ReviewLines:
         self.sample.answer(line, answer)
 
 
+def note_for(layer: QgsVectorLayer) -> str:
+    """Return a warning that verdicts on a layer can be lost; empty where they cannot."""
+    note = tr("This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.")
+    return note if layer.isTemporary() else ""
+
+
 def check_written(layer: QgsVectorLayer, is_written: bool) -> None:
     """Raise OutputError if a layer's data provider has not written what it was asked to."""
     if not is_written:
