@@ -60,8 +60,7 @@ def verdict_layer(network: QgsVectorLayer) -> QgsVectorLayer:
     """Return the layer of verdicts on a network from the project or its file; made where there is none.
 
     It lies beside the network's file: roads.gpkg has "roads review.gpkg", with the layer's name where that is another.
-    Raises LayerError if the network is in no
-    file, and OutputError if the layer cannot be written or is another one.
+    Raises LayerError if the network is in no file, and OutputError if the layer cannot be written or is another one.
     """
     file = file_of(network)
     if not file:
