@@ -155,13 +155,8 @@ def _on_lines(lines: Lines, shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     begin_m, end_m = (np.take_along_axis(each, best[None], axis=0)[0] for each in (begins_m, ends_m))
     begin_m = np.where(begin_m < _ON_LINE_M, 0, begin_m)
     end_m = np.where(whole_m - end_m < _ON_LINE_M, whole_m, end_m)
-    away_m = np.max(
-        [
-            shapely.distance(shapely.line_interpolate_point(stretch, part, normalized=True), on)
-            for part in (0, 0.25, 0.75, 1)
-        ],
-        axis=0,
-    )
+    along = shapely.line_interpolate_point(stretch, np.array([[0], [0.25], [0.75], [1]]), normalized=True)
+    away_m = shapely.distance(along, on).max(axis=0)
     fits = (away_m <= _ON_LINE_M) & (np.abs(end_m - begin_m - length_m) <= 2 * _ON_LINE_M)
     return place[fits], line[fits], begin_m[fits], end_m[fits]
 

@@ -8,6 +8,7 @@ Scope: layers of areas, and road rasters as data. Independent of how lines are t
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -121,10 +122,9 @@ def _shares(shape: BaseGeometry, grid: Grid, window: Window) -> np.ndarray:
     """Return an area's share in the threshold: 1 within, and smoothly down to 0 outside: (height, width) float32."""
     column, row, width, height = window
     shares = large_arrays.allocate((height, width), np.float32)
-    for top in range(0, height, _BLOCK_PX):
-        for left in range(0, width, _BLOCK_PX):
-            block = shares[top : top + _BLOCK_PX, left : left + _BLOCK_PX]
-            block[:] = _shares_in(shape, grid, (column + left, row + top, block.shape[1], block.shape[0]))
+    for top, left in itertools.product(range(0, height, _BLOCK_PX), range(0, width, _BLOCK_PX)):
+        block = shares[top : top + _BLOCK_PX, left : left + _BLOCK_PX]
+        block[:] = _shares_in(shape, grid, (column + left, row + top, block.shape[1], block.shape[0]))
     return shares
 
 
