@@ -38,7 +38,7 @@ PICTURES = ROOT / "docs" / "images"
 LIVE = {"story": "live_story", "roads": 6, "rests": 4, "clips": "tutorial_live.gif"}
 REVIEW = {
     **{"story": "review_story", "clips": "tutorial_review.gif", "places": 60},
-    **{"view_m": 420, "middle": (500205, 5400500)},
+    **{"view_m": 420, "middle": (500215, 5400500)},
 }
 
 
@@ -163,7 +163,7 @@ def _open_report(report: Path) -> None:
     browser = shutil.which("chromium")
     if report.is_file() and browser:
         picture = report.with_name("tutorial_report.png")
-        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=900,760"]
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=760,420"]
         subprocess.run([browser, *options, f"--screenshot={picture}", report.as_uri()], check=True, capture_output=True)
 
 

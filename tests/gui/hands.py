@@ -10,7 +10,7 @@ from pathlib import Path
 from osgeo import gdal
 from qgis.core import QgsLineSymbol, QgsProject
 from qgis.PyQt.QtCore import QPoint, Qt, QTimer
-from qgis.PyQt.QtGui import QImage
+from qgis.PyQt.QtGui import QImage, qRgb
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAbstractButton, QAction, QLabel, QProgressBar, QShortcut, QTextEdit, QTreeView, QWidget
 from qgis.utils import iface
@@ -190,7 +190,7 @@ def fill_in_rows(batch, rows: list[dict]) -> None:
                 wrapper.setParameterValue(value, batch.processingContext())
 
 
-def picture(widget: QWidget, path: Path) -> None:
+def picture(widget: QWidget, path: Path, colors: int = COLORS) -> None:
     """Save a picture of a window as a PNG of few colors, smaller where it is large."""
     image = widget.grab().toImage()
     if image.width() > WIDEST_PX:
@@ -200,10 +200,10 @@ def picture(widget: QWidget, path: Path) -> None:
     bits = image.constBits().asstring(stride * height)
     full = gdal.GetDriverByName("MEM").Create("", width, height, 3)
     full.WriteRaster(0, 0, width, height, bits, width, height, gdal.GDT_Byte, [1, 2, 3], 3, stride, 1)
-    bands, colors = [full.GetRasterBand(number) for number in (1, 2, 3)], gdal.ColorTable()
-    gdal.ComputeMedianCutPCT(*bands, COLORS, colors)
-    reduced = gdal.GetDriverByName("MEM").Create("", width, height, 1)
-    gdal.DitherRGB2PCT(*bands, reduced.GetRasterBand(1), colors)
-    reduced.GetRasterBand(1).SetColorTable(colors)
-    gdal.GetDriverByName("PNG").CreateCopy(str(path), reduced, options=["ZLEVEL=9"])
-    Path(f"{path}.aux.xml").unlink(missing_ok=True)
+    bands, found = [full.GetRasterBand(number) for number in (1, 2, 3)], gdal.ColorTable()
+    gdal.ComputeMedianCutPCT(*bands, colors, found)
+    table = [qRgb(*found.GetColorEntry(number)[:3]) for number in range(found.GetCount())]
+    # Undithered, which is smaller.
+    image.convertToFormat(QImage.Format.Format_Indexed8, table, Qt.ImageConversionFlag.AvoidDither).save(
+        str(path), "PNG", 0
+    )

@@ -25,6 +25,8 @@ from tests.gui.story import pause, run_opened, start
 JUDGED, SKIPPED = 24, 3
 # More roads than at the model's own threshold, and more false ones, which a review finds quickly.
 THRESHOLD = 0.2
+# Colors of a picture.
+FEW = 32
 # A road that the model hardly sees is traced with a click each so many meters.
 EACH_M = 60
 # Layers, named after their files.
@@ -78,7 +80,7 @@ def map_roads(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
     yield Until(lambda: menu()._threshold._view._lines.numberOfVertices() > 1, "the lines of the view are there", 60)
     yield from hands.draw_map()
     stage.seen["threshold"] = {"before": before, "number": choosing.number.text(), "note": choosing.note.text()}
-    hands.picture(iface.mainWindow(), pictures / "tutorial_threshold.png")
+    hands.picture(iface.mainWindow(), pictures / "tutorial_threshold.png", FEW)
     QTimer.singleShot(0, choosing.buttons["use"].menu().actions()[1].trigger)
     second = {"MODEL": "starter", "OUTPUT": str(pictures / "roads.gpkg")}
     yield from run_opened(stage, "roads", 620, pictures / "extract_again.png", **second)
@@ -175,7 +177,7 @@ def draw_missing(stage: Stage, pictures: Path, true_roads: QgsGeometry, frames: 
     iface.mapCanvas().setExtent(view)
     yield from hands.draw_map()
     frames.take()
-    hands.picture(iface.mainWindow(), pictures / "tutorial_review.png")
+    hands.picture(iface.mainWindow(), pictures / "tutorial_review.png", FEW)
 
 
 def learn(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
@@ -191,7 +193,7 @@ def learn(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
     for name in (NETWORK, "Review of roads"):
         QgsProject.instance().layerTreeRoot().findLayer(layer(name).id()).setItemVisibilityChecked(False)
     yield from hands.draw_map()
-    hands.picture(iface.mainWindow(), pictures / "tutorial_learned.png")
+    hands.picture(iface.mainWindow(), pictures / "tutorial_learned.png", FEW)
 
 
 def draw_sample(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
@@ -226,7 +228,7 @@ def check_accuracy(stage: Stage, plan: dict, pictures: Path, true_roads: QgsGeom
             yield from press("B")
         yield from press(key)
     seen.append({**told(), "accuracy": panel().accuracy.text()})
-    hands.picture(iface.mainWindow(), pictures / "tutorial_accuracy.png")
+    hands.picture(iface.mainWindow(), pictures / "tutorial_accuracy.png", FEW)
     hands.picture(panel(), pictures / "accuracy_panel.png")
     stage.seen["answers"] = answers_in(layer(SAMPLE).source())
     panel().close()

@@ -4,13 +4,13 @@ import pytest
 
 from .conftest import act
 
-STEPS = ["start", "scene", "map", "review", "missing", "accuracy", "trace"]
+STEPS = ["start", "scene", "map", "threshold", "review", "missing", "learn", "sample", "accuracy", "trace"]
 
 
 @pytest.fixture(scope="module", params=[1.5, 2.0], ids=["150 %", "200 %"])
 def seen(tmp_path_factory, request):
-    plan = {"story": "review_story", "scene_px": 768, "view_m": 200, "scale": request.param}
-    return act(tmp_path_factory.mktemp("Person 3"), plan, 400, request)
+    plan = {"story": "review_story", "scene_px": 768, "view_m": 200, "minutes": 0.05, "scale": request.param}
+    return act(tmp_path_factory.mktemp("Person 3"), plan, 600, request)
 
 
 def test_the_story_came_to_its_end_without_an_error(seen):
@@ -27,8 +27,21 @@ def test_in_a_network_a_click_rejects_a_line_and_a_key_accepts_the_rest_of_the_v
     assert back["verdicts"] == ["rejected"] and back["progress"] == rejected["progress"]
 
 
-def test_a_missing_road_is_drawn_and_saved(seen):
-    assert seen["missing"]["drawn"] == 1 <= seen["missing"]["more"] and not seen["missing"]["is_editable"]
+def test_a_threshold_chosen_by_eye_is_in_the_dialog_that_uses_it(seen):
+    assert seen["threshold"]["number"] == "0.20" and "'THRESHOLD' : 0.2" in seen["roads"]["log"]
+
+
+def test_missing_roads_are_drawn_and_saved(seen):
+    assert 1 <= seen["missing"]["drawn"] <= seen["missing"]["more"] and not seen["missing"]["is_editable"]
+
+
+def test_what_was_judged_and_drawn_is_learned_and_stays(seen):
+    applied = seen["learn"]["results"]["CHILD_RESULTS"]["applyreview"]
+    assert applied["REJECTED"] > 0 < applied["REVIEWED_M"] and applied["DRAWN_M"] > 0
+
+
+def test_the_sheet_tells_the_accuracy_of_the_places_that_were_judged(seen):
+    assert seen["sheet"]["results"]["JUDGED"] == 24
 
 
 def test_keys_alone_judge_the_sample_in_its_order_and_the_panel_tells_the_accuracy(seen):

@@ -113,6 +113,8 @@ def progress(review):
 def test_a_click_rejects_a_line_a_stroke_a_part_and_a_key_accepts_the_rest_of_the_view(review, window, tmp_path):
     review.begin()
     assert "verdict: <b>2</b>" in review.panel.line.text() and progress(review) == (0, 4)
+    # The file lies in the system's folder of temporary ones.
+    assert "Make Permanent" in review.panel.note.text()
     drag(window, (350040, 3060000))
     assert verdicts(tmp_path) == [("rejected", 1, 80)] and progress(review) == (1, 4)
     drag(window, (350050, 3060020), (350060, 3060020), (350100, 3060020))
