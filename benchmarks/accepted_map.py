@@ -42,7 +42,7 @@ from shapely.ops import substring
 from benchmarks.connecting_rasters import ELSEWHERE, STARTER, make_scene, segment
 from benchmarks.quality import DATA, Scene, halves, make_scenes, run_core
 from training_core.events import Reporter
-from training_core.extraction.tracing import grow_paths
+from training_core.extraction.tracing import as_drawn, continue_paths
 from training_core.jobs import Vectorize
 from training_core.pipelines.vectorize import run as vectorize
 
@@ -311,10 +311,12 @@ def likely_paths(places: np.ndarray, start: Map) -> list[shapely.LineString]:
         transform, crs = dataset.window_transform(window), dataset.crs
     columns, rows = ~transform @ tuple(shapely.get_coordinates(points.to_crs(crs).to_numpy()).T)
     cells = np.clip(np.floor(np.column_stack([rows, columns])), 0, np.array(known.shape) - 1).astype(int)
-    tree = grow_paths(np.where(np.ma.getmaskarray(band), np.nan, known), tuple(cells[0]))
+    start_cost = np.full(known.shape, np.inf)
+    start_cost[tuple(cells[0])] = 0.0
+    tree = continue_paths(np.where(np.ma.getmaskarray(band), np.nan, known), start_cost, (1.0, 1.0))
     lines = []
     for cell in cells[1:]:
-        path = tree.path_to(*cell)
+        path = as_drawn(tree.cells_to(*cell))
         x, y = transform @ (path[:, 1] + 0.5, path[:, 0] + 0.5)
         # A path within a pixel is a point, drawn twice.
         lines.append(shapely.linestrings(np.column_stack([x, y])[[0, *range(len(x))]]))

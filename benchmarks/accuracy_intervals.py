@@ -16,7 +16,9 @@ import numpy as np
 import shapely
 
 from training_core.comparison.accuracy_sample import cells_in, draw_sample
+from training_core.jobs.accuracy import LENGTH, STRATUM, STRATUM_SIZE
 from training_core.jobs.accuracy_estimates import CROSSING, SAMPLED, Accuracy, Place, estimate
+from training_core.jobs.review import CHANGE
 from training_core.networks.lines import make_lines
 
 RESULT = Path(__file__).parent / "results" / "accuracy_intervals.csv"
@@ -70,10 +72,11 @@ def judged_lines(
     is_weak = shapely.dwithin(shapely.points(cells.centers), shapely.union_all(lost[::2]), 10.0)
     sample = draw_sample(make_lines(network), probability, area, cells, is_weak, count, (20.0, TRANSECT_M), random)
     good, gone = shapely.union_all(shapes[is_right]), shapely.STRtree(lost)
-    on_road = shapely.dwithin(shapely.line_interpolate_point(sample.shapes, 0.5, normalized=True), good, 1e-6)
-    crossings = np.bincount(gone.query(sample.shapes, predicate="intersects")[0], minlength=len(sample.shapes))
-    answers = np.where(sample.kind == SAMPLED, on_road, crossings)
-    columns = zip(sample.kind, sample.stratum, sample.size, shapely.length(sample.shapes), answers)
+    places = sample.geometry.to_numpy()
+    on_road = shapely.dwithin(shapely.line_interpolate_point(places, 0.5, normalized=True), good, 1e-6)
+    crossings = np.bincount(gone.query(places, predicate="intersects")[0], minlength=len(places))
+    answers = np.where(sample[CHANGE] == SAMPLED, on_road, crossings)
+    columns = zip(*(sample[name] for name in (CHANGE, STRATUM, STRATUM_SIZE, LENGTH)), answers)
     right_m, missed_m = shapely.length(shapes[is_right]).sum(), shapely.length(lost).sum()
     true = (right_m / (right_m + missed_m), right_m / shapely.length(network).sum())
     return estimate([Place(*row[:4], int(row[4])) for row in columns]), true

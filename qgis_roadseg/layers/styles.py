@@ -5,10 +5,12 @@ Scope: style files in resources/styles, Processing's loading of layers. Independ
 
 from __future__ import annotations
 
+import json
 import shutil
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Optional
 
 from qgis.core import (
     QgsMapLayer,
@@ -25,6 +27,8 @@ from ..paths import RESOURCES
 from ..translation import tr
 
 GROUP = "RoadSeg"
+# Under which a layer of a probability keeps what the panel *Threshold* chose; see its `choice`.
+THRESHOLD_PROPERTY = "roadseg/threshold"
 
 # Styles with a categorized variant, for lines with a class.
 _BY_CLASS = {"roads": "roadsbyclass"}
@@ -98,15 +102,26 @@ def fitting_style(style_name: str, layer: QgsVectorLayer) -> str:
 
 
 def set_style(
-    destination: str, style_name: str, context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    destination: str,
+    style_name: str,
+    context: QgsProcessingContext,
+    feedback: QgsProcessingFeedback,
+    threshold: Optional[float] = None,
 ) -> None:
     """Have a result styled when it is loaded, and write the style file next to it for later.
 
-    Models and qgis_process run no post-processors, but QGIS finds a style file next to a layer's file.
+    A probability keeps the threshold of its run for the panel *Threshold*. Models and qgis_process run no
+    post-processors, but QGIS finds a style file next to a layer's file.
     """
     style = style_file(style_name)
+
+    def load(layer: QgsMapLayer) -> tuple[str, bool]:
+        if threshold is not None:
+            layer.setCustomProperty(THRESHOLD_PROPERTY, json.dumps({"threshold": threshold}))
+        return layer.loadNamedStyle(str(style))
+
     if context.willLoadLayerOnCompletion(destination):
-        _set_post_processor(destination, StylePostProcessor(lambda layer: layer.loadNamedStyle(str(style))), context)
+        _set_post_processor(destination, StylePostProcessor(load), context)
     file = Path(destination)
     if file.is_file():
         try:

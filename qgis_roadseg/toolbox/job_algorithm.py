@@ -174,7 +174,8 @@ class JobAlgorithm(RoadSegAlgorithm):
             label = self.parameterDefinition(parameter_name(name, self.renamed)).description()
             set_name_and_group(destination, label, self._source_name, context)
             if name in styles:
-                set_style(destination, styles[name], context, feedback)
+                threshold = answer.get("threshold") if name == "probability" else None
+                set_style(destination, styles[name], context, feedback, threshold)
         self._load_layers(answer, destinations.values(), context, feedback)
         if answer.get("partial"):
             feedback.pushWarning(events.describe_failures(answer))

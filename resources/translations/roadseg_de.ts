@@ -1892,10 +1892,6 @@
         <translation>Führen Sie „Straßen segmentieren“ oder „Straßen extrahieren“ mit einer Straßenwahrscheinlichkeit aus, und fügen Sie diese dem Projekt hinzu.</translation>
     </message>
     <message>
-        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
-        <translation>Dieser Layer ist temporär, daher kann seine Prüfung verloren gehen. Sichern Sie den Layer mit „Permanent machen“ in seinem Menü.</translation>
-    </message>
-    <message>
         <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
         <translation>Die Prüfung ist abgeschlossen: {accepted} angenommen, {rejected} abgelehnt.</translation>
     </message>
@@ -1944,11 +1940,11 @@
         <translation>Die Linie wurde inzwischen anderswo geprüft. Die Antwort bleibt.</translation>
     </message>
     <message>
-        <source>The review is complete. Apply a review writes the network without what was rejected.</source>
+        <source>The review is complete. Run Apply a review to get the network without the rejected parts.</source>
         <translation>Die Prüfung ist abgeschlossen. „Prüfung anwenden“ schreibt das Netz ohne das Abgelehnte.</translation>
     </message>
     <message>
-        <source>Roads are hardly seen at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
+        <source>Roads are hardly visible at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
         <translation>Bei diesem Maßstab sind Straßen kaum zu erkennen. Zoomen Sie bis mindestens 1:{scale} hinein, um einen Ausschnitt anzunehmen.</translation>
     </message>
     <message>
@@ -1956,7 +1952,7 @@
         <translation>Unter dem Pinsel ist keine Linie.</translation>
     </message>
     <message>
-        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click each wrong line, or paint along its wrong part. Choose Redraw to trace a missing road. Then accept the rest of the view.</source>
         <translation>Unbeurteilte Linien in diesem Ausschnitt: &lt;b&gt;{count}&lt;/b&gt;. Klicken Sie auf eine falsche Linie, oder malen Sie ihren falschen Teil nach. „Neu zeichnen“ verfolgt eine fehlende Straße. Dann annehmen: Der Rest des Ausschnitts stimmt.</translation>
     </message>
     <message>
@@ -1968,28 +1964,28 @@
         <translation>Benennen Sie die Datei um.</translation>
     </message>
     <message>
-        <source>Copy the network to a folder in which you may write.</source>
+        <source>Copy the network to a folder in which you can write.</source>
         <translation>Kopieren Sie das Netz in einen Ordner, in den Sie schreiben dürfen.</translation>
-    </message>
-    <message>
-        <source>Review of {layer}</source>
-        <translation>Prüfung von {layer}</translation>
     </message>
     <message>
         <source>The review cannot be written to {path} ({reason}).</source>
         <translation>Die Prüfung kann nicht nach {path} geschrieben werden ({reason}).</translation>
     </message>
     <message>
-        <source>The layer {layer} is in no file beside which its review could be written.</source>
+        <source>The layer {layer} has no file, so its review cannot be written beside it.</source>
         <translation>Der Layer {layer} liegt in keiner Datei, neben die seine Prüfung geschrieben werden könnte.</translation>
     </message>
     <message>
-        <source>{path} is not the review of a network.</source>
-        <translation>{path} ist nicht die Prüfung eines Netzes.</translation>
+        <source>Review of {layer}</source>
+        <translation>Prüfung von {layer}</translation>
     </message>
     <message>
-        <source>Select a layer of places to review or of changes, and choose Review.</source>
-        <translation>Wählen Sie einen Layer mit zu prüfenden Stellen oder Änderungen und dann Prüfung.</translation>
+        <source>{path} is not the review of this network.</source>
+        <translation>{path} ist nicht die Prüfung dieses Netzes.</translation>
+    </message>
+    <message>
+        <source>Select a road network, changes or an accuracy sample, and choose Review.</source>
+        <translation>Wählen Sie ein Straßennetz, Änderungen oder eine Stichprobe zur Genauigkeit und dann Prüfung.</translation>
     </message>
     <message>
         <source>{reviewed} of {total} reviewed, {left} left</source>
@@ -2026,6 +2022,10 @@
     <message>
         <source>Select a road network, or the result of Compare road networks or Draw an accuracy sample.</source>
         <translation>Wählen Sie ein Straßennetz oder das Ergebnis von „Straßennetze vergleichen“ oder „Genauigkeitsstichprobe ziehen“.</translation>
+    </message>
+    <message>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Dieser Layer ist temporär, daher kann seine Prüfung verloren gehen. Sichern Sie den Layer mit „Permanent machen“ in seinem Menü.</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>

@@ -1892,10 +1892,6 @@
         <translation>Ejecute «Segmentar vías» o «Extraer vías» con una probabilidad de vía y añádala al proyecto.</translation>
     </message>
     <message>
-        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
-        <translation>Esta capa es temporal, por lo que su revisión se puede perder. Guarde la capa con «Hacer permanente» en su menú.</translation>
-    </message>
-    <message>
         <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
         <translation>La revisión está completa: {accepted} aceptados, {rejected} rechazados.</translation>
     </message>
@@ -1944,11 +1940,11 @@
         <translation>Entretanto, la línea se revisó en otro lugar. Su respuesta se conserva.</translation>
     </message>
     <message>
-        <source>The review is complete. Apply a review writes the network without what was rejected.</source>
+        <source>The review is complete. Run Apply a review to get the network without the rejected parts.</source>
         <translation>La revisión está completa. «Aplicar una revisión» escribe la red sin lo rechazado.</translation>
     </message>
     <message>
-        <source>Roads are hardly seen at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
+        <source>Roads are hardly visible at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
         <translation>A esta escala apenas se ven las vías. Acerque el mapa al menos hasta 1:{scale} para aceptar una vista.</translation>
     </message>
     <message>
@@ -1956,7 +1952,7 @@
         <translation>No hay ninguna línea bajo el pincel.</translation>
     </message>
     <message>
-        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click each wrong line, or paint along its wrong part. Choose Redraw to trace a missing road. Then accept the rest of the view.</source>
         <translation>Líneas de esta vista sin veredicto: &lt;b&gt;{count}&lt;/b&gt;. Haga clic en una línea errónea o pinte a lo largo de su parte errónea. «Volver a dibujar» traza una vía que falta. Después acepte: el resto de la vista es correcto.</translation>
     </message>
     <message>
@@ -1968,28 +1964,28 @@
         <translation>Cambie el nombre del archivo.</translation>
     </message>
     <message>
-        <source>Copy the network to a folder in which you may write.</source>
+        <source>Copy the network to a folder in which you can write.</source>
         <translation>Copie la red en una carpeta en la que pueda escribir.</translation>
-    </message>
-    <message>
-        <source>Review of {layer}</source>
-        <translation>Revisión de {layer}</translation>
     </message>
     <message>
         <source>The review cannot be written to {path} ({reason}).</source>
         <translation>La revisión no se puede escribir en {path} ({reason}).</translation>
     </message>
     <message>
-        <source>The layer {layer} is in no file beside which its review could be written.</source>
+        <source>The layer {layer} has no file, so its review cannot be written beside it.</source>
         <translation>La capa {layer} no está en ningún archivo junto al que se pueda escribir su revisión.</translation>
     </message>
     <message>
-        <source>{path} is not the review of a network.</source>
-        <translation>{path} no es la revisión de una red.</translation>
+        <source>Review of {layer}</source>
+        <translation>Revisión de {layer}</translation>
     </message>
     <message>
-        <source>Select a layer of places to review or of changes, and choose Review.</source>
-        <translation>Seleccione una capa de lugares por revisar o de cambios y elija Revisión.</translation>
+        <source>{path} is not the review of this network.</source>
+        <translation>{path} no es la revisión de esta red.</translation>
+    </message>
+    <message>
+        <source>Select a road network, changes or an accuracy sample, and choose Review.</source>
+        <translation>Seleccione una red de carreteras, cambios o una muestra de exactitud, y elija Revisión.</translation>
     </message>
     <message>
         <source>{reviewed} of {total} reviewed, {left} left</source>
@@ -2026,6 +2022,10 @@
     <message>
         <source>Select a road network, or the result of Compare road networks or Draw an accuracy sample.</source>
         <translation>Seleccione una red de vías, o el resultado de «Comparar redes de vías» o «Extraer una muestra de exactitud».</translation>
+    </message>
+    <message>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Esta capa es temporal, por lo que su revisión se puede perder. Guarde la capa con «Hacer permanente» en su menú.</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>

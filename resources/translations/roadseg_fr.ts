@@ -1892,10 +1892,6 @@
         <translation>Exécutez « Segmenter les routes » ou « Extraire les routes » avec une probabilité de route, et ajoutez-la au projet.</translation>
     </message>
     <message>
-        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
-        <translation>Cette couche est temporaire : sa vérification peut être perdue. Enregistrez la couche par « Convertir en couche permanente » dans son menu.</translation>
-    </message>
-    <message>
         <source>The review is complete: {accepted} accepted, {rejected} rejected.</source>
         <translation>La vérification est terminée : {accepted} acceptés, {rejected} rejetés.</translation>
     </message>
@@ -1944,11 +1940,11 @@
         <translation>La ligne a été vérifiée ailleurs entre-temps. Sa réponse reste.</translation>
     </message>
     <message>
-        <source>The review is complete. Apply a review writes the network without what was rejected.</source>
+        <source>The review is complete. Run Apply a review to get the network without the rejected parts.</source>
         <translation>La vérification est terminée. « Appliquer une vérification » écrit le réseau sans ce qui a été rejeté.</translation>
     </message>
     <message>
-        <source>Roads are hardly seen at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
+        <source>Roads are hardly visible at this scale. Zoom in to at least 1:{scale} to accept a view.</source>
         <translation>À cette échelle, on voit à peine les routes. Zoomez au moins jusqu’à 1:{scale} pour accepter une vue.</translation>
     </message>
     <message>
@@ -1956,7 +1952,7 @@
         <translation>Il n’y a aucune ligne sous le pinceau.</translation>
     </message>
     <message>
-        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click a wrong line, or paint along its wrong part. Redraw traces a missing road. Then accept: the rest of the view is right.</source>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click each wrong line, or paint along its wrong part. Choose Redraw to trace a missing road. Then accept the rest of the view.</source>
         <translation>Lignes de cette vue sans verdict : &lt;b&gt;{count}&lt;/b&gt;. Cliquez sur une ligne fausse, ou peignez le long de sa partie fausse. « Redessiner » trace une route manquante. Puis acceptez : le reste de la vue est juste.</translation>
     </message>
     <message>
@@ -1968,28 +1964,28 @@
         <translation>Renommez le fichier.</translation>
     </message>
     <message>
-        <source>Copy the network to a folder in which you may write.</source>
+        <source>Copy the network to a folder in which you can write.</source>
         <translation>Copiez le réseau dans un dossier où vous pouvez écrire.</translation>
-    </message>
-    <message>
-        <source>Review of {layer}</source>
-        <translation>Vérification de {layer}</translation>
     </message>
     <message>
         <source>The review cannot be written to {path} ({reason}).</source>
         <translation>La vérification ne peut pas être écrite dans {path} ({reason}).</translation>
     </message>
     <message>
-        <source>The layer {layer} is in no file beside which its review could be written.</source>
+        <source>The layer {layer} has no file, so its review cannot be written beside it.</source>
         <translation>La couche {layer} n’est dans aucun fichier à côté duquel sa vérification pourrait être écrite.</translation>
     </message>
     <message>
-        <source>{path} is not the review of a network.</source>
-        <translation>{path} n’est pas la vérification d’un réseau.</translation>
+        <source>Review of {layer}</source>
+        <translation>Vérification de {layer}</translation>
     </message>
     <message>
-        <source>Select a layer of places to review or of changes, and choose Review.</source>
-        <translation>Sélectionnez une couche d’endroits à vérifier ou de changements, puis choisissez Vérification.</translation>
+        <source>{path} is not the review of this network.</source>
+        <translation>{path} n’est pas la vérification de ce réseau.</translation>
+    </message>
+    <message>
+        <source>Select a road network, changes or an accuracy sample, and choose Review.</source>
+        <translation>Sélectionnez un réseau routier, des changements ou un échantillon d’exactitude, puis choisissez Vérification.</translation>
     </message>
     <message>
         <source>{reviewed} of {total} reviewed, {left} left</source>
@@ -2026,6 +2022,10 @@
     <message>
         <source>Select a road network, or the result of Compare road networks or Draw an accuracy sample.</source>
         <translation>Sélectionnez un réseau routier, ou le résultat de « Comparer des réseaux routiers » ou de « Tirer un échantillon de précision ».</translation>
+    </message>
+    <message>
+        <source>This layer is temporary, so its review can be lost. Save the layer with Make Permanent in its menu.</source>
+        <translation>Cette couche est temporaire : sa vérification peut être perdue. Enregistrez la couche par « Convertir en couche permanente » dans son menu.</translation>
     </message>
     <message>
         <source>The layer {layer} is not a review layer: it needs lines with the field “{field}”.</source>

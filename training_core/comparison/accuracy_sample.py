@@ -13,11 +13,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import geopandas
 import numpy as np
+import pandas
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from ..jobs.accuracy import LENGTH, NUMBER, STRATUM, STRATUM_SIZE
 from ..jobs.accuracy_estimates import CROSSING, SAMPLED
+from ..jobs.review import CHANGE, REVIEW
 from ..networks.lines import Lines
 from ..networks.road_graph import as_drawn
 
@@ -43,16 +47,6 @@ class Cells:
 
     centers: np.ndarray
     side_m: float
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Places of a sample in the order of judging."""
-
-    shapes: np.ndarray  # (n,) object: LineStrings in meters
-    kind: np.ndarray  # (n,) object: SAMPLED or CROSSING
-    stratum: np.ndarray  # (n,) object: names
-    size: np.ndarray  # (n,) float64: size of the stratum, in meters or square meters
 
 
 def cells_in(area: BaseGeometry) -> Cells:
@@ -87,8 +81,10 @@ def network_strata(lines: Lines, probability: np.ndarray) -> np.ndarray:
 def draw_sample(
     lines: Lines, probability: np.ndarray, area: BaseGeometry, cells: Cells, is_weak: np.ndarray, count: int,
     lengths_m: tuple[float, float], generator: np.random.Generator,
-) -> Sample:  # fmt: skip
-    """Return a sample of `count` places of lines within an area and of the area, in random order.
+) -> geopandas.GeoDataFrame:  # fmt: skip
+    """Return a sample of `count` places of lines within an area and of the area, in the random order of judging.
+
+    It has the fields of `jobs.accuracy`, with the size of a stratum in meters or square meters, and no CRS.
 
     Probability is (n,) float64, NaN where unknown, `is_weak` is (cells,) bool, and the lengths are those of a stretch
     and of a transect; 0 chooses that of a transect.
@@ -162,10 +158,12 @@ def _transects(
     return parts[order[np.unique(transect[order], return_index=True)[1]]]
 
 
-def _mixed(parts: list[tuple[np.ndarray, str, str, float]], generator: np.random.Generator) -> Sample:
+def _mixed(parts: list[tuple[np.ndarray, str, str, float]], generator: np.random.Generator) -> geopandas.GeoDataFrame:
     """Return strata as one sample, each spread evenly over the order, so that any first part of it is a sample."""
-    place = [(np.arange(len(shapes)) + generator.random()) / len(shapes) for shapes, *_ in parts]
-    order = np.argsort(np.concatenate(place), kind="stable")
-    of_part = np.repeat(np.arange(len(parts)), [len(shapes) for shapes, *_ in parts])[order]
-    kind, stratum, size = (np.array([part[column] for part in parts], dtype=object)[of_part] for column in (1, 2, 3))
-    return Sample(np.concatenate([shapes for shapes, *_ in parts])[order], kind, stratum, size.astype(np.float64))
+    tables = []
+    for shapes, kind, stratum, size in parts:
+        place = (np.arange(len(shapes)) + generator.random()) / len(shapes)
+        columns = {CHANGE: kind, REVIEW: None, STRATUM: stratum, STRATUM_SIZE: size, LENGTH: shapely.length(shapes)}
+        tables.append(geopandas.GeoDataFrame(columns, geometry=shapes, index=place))
+    sample = pandas.concat(tables).sort_index(kind="stable").reset_index(drop=True)
+    return sample.assign(**{NUMBER: np.arange(1, len(sample) + 1)})

@@ -33,8 +33,9 @@ _REJECTED_M, _ALONG = 5.0, 0.75
 BESIDE_M, _SHORTEST_M = 8.0, 10.0
 # Ground that was seen by who judged a line.
 _SEEN_M = 50.0
-# Labels: width of a road that has none, ground beside a rejected stretch, and judged ground beside any.
-_USUAL_WIDTH_M, _MARGIN_M, _AROUND_M = 6.0, 2.0, 10.0
+# Labels: width of a road that has none, ground beside a rejected stretch, and judged ground beside any: so wide that
+# as much of it is background as in the image.
+_USUAL_WIDTH_M, _MARGIN_M, _AROUND_M = 6.0, 2.0, 30.0
 
 
 @dataclass(frozen=True)
@@ -154,13 +155,8 @@ def _on_lines(lines: Lines, shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     begin_m, end_m = (np.take_along_axis(each, best[None], axis=0)[0] for each in (begins_m, ends_m))
     begin_m = np.where(begin_m < _ON_LINE_M, 0, begin_m)
     end_m = np.where(whole_m - end_m < _ON_LINE_M, whole_m, end_m)
-    away_m = np.max(
-        [
-            shapely.distance(shapely.line_interpolate_point(stretch, part, normalized=True), on)
-            for part in (0, 0.25, 0.75, 1)
-        ],
-        axis=0,
-    )
+    along = shapely.line_interpolate_point(stretch, np.array([[0], [0.25], [0.75], [1]]), normalized=True)
+    away_m = shapely.distance(along, on).max(axis=0)
     fits = (away_m <= _ON_LINE_M) & (np.abs(end_m - begin_m - length_m) <= 2 * _ON_LINE_M)
     return place[fits], line[fits], begin_m[fits], end_m[fits]
 
@@ -192,31 +188,19 @@ def off_judged(
     They keep clear of judged lines, and do not run along rejected stretches. Short rests are left out, and so is what
     lies near judged lines alone and no unjudged line was before: who judged these saw that nothing was missing there.
     """
-    line, ground = (np.concatenate(both) for both in zip(_grounds_of(new, judged), _runs_along(new, rejected)))
-    parts, owner = _without(new, line, ground)
+    line, near = shapely.STRtree(judged).query(new, predicate="dwithin", distance=BESIDE_M)
+    along, runs = _runs_along(new, rejected)
+    line, ground = np.append(line, along), np.append(shapely.buffer(judged, BESIDE_M)[near], runs)
+    rest, order = new.copy(), np.argsort(line, kind="stable")
+    numbers, begins = np.unique(line[order], return_index=True)
+    for number, grounds in zip(numbers, np.split(ground[order], begins[1:])):
+        rest[number] = shapely.difference(new[number], shapely.union_all(grounds))
+    parts, owner = shapely.get_parts(rest, return_index=True)
     seen = shapely.union_all(shapely.buffer(np.concatenate([judged, rejected]), _SEEN_M))
     shapely.prepare(seen)
     kept = (shapely.length(parts) >= _SHORTEST_M) | ~np.isin(owner, line)
     kept &= ~shapely.covered_by(parts, seen) | _are_roads_of(unjudged, parts)
     return parts[kept], owner[kept]
-
-
-def _grounds_of(shapes: np.ndarray, network: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the grounds of a network near lines, (n,) object, as (k,) object polygons, and the (k,) int64 lines."""
-    line, near = shapely.STRtree(network).query(shapes, predicate="dwithin", distance=BESIDE_M)
-    return line, shapely.buffer(network, BESIDE_M)[near]
-
-
-def _without(shapes: np.ndarray, line: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parts of lines, (n,) object, off the grounds of each, and the line of each part: (m,) object, int64.
-
-    Grounds are (k,) object polygons with the (k,) int64 line that each is for.
-    """
-    shapes, order = shapes.copy(), np.argsort(line, kind="stable")
-    numbers, begins = np.unique(line[order], return_index=True)
-    for number, grounds in zip(numbers, np.split(ground[order], begins[1:])):
-        shapes[number] = shapely.difference(shapes[number], shapely.union_all(grounds))
-    return shapely.get_parts(shapes, return_index=True)
 
 
 def _runs_along(new: np.ndarray, rejected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -236,24 +220,13 @@ def _runs_along(new: np.ndarray, rejected: np.ndarray) -> tuple[np.ndarray, np.n
     return line[pair[is_along]], shapely.buffer(runs[is_along], _SLIVER_M, cap_style="flat")
 
 
-@dataclass(frozen=True)
-class Labels:
-    """What a review teaches: (n,) object roads, their width or NaN, which of them are sure; no road; and judged ground.
+def labels_of(
+    bad: Verdicts, network: np.ndarray, widths_m: np.ndarray, is_judged: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what a review teaches: the lines that are labels, ground without a road, and judged ground.
 
-    The last two are polygons.
-    """
-
-    roads: np.ndarray
-    width_m: np.ndarray
-    is_sure: np.ndarray
-    no_road: np.ndarray
-    aoi: np.ndarray
-
-
-def labels_of(bad: Verdicts, network: np.ndarray, widths_m: np.ndarray, is_judged: np.ndarray) -> Labels:
-    """Return the labels of a network after its review, (n,) object, with widths or NaN, and of rejected stretches.
-
-    Judged lines, (n,) bool, are roads. Others on judged ground are roads that are not sure, which learning ignores.
+    The lines, (n,) bool, are those of the network after its review, (n,) object with widths or NaN, that are judged,
+    (n,) bool, or lie on judged ground: learning ignores these. Ground is (k,) object polygons.
     """
     half_m = np.where(np.isnan(widths_m), _USUAL_WIDTH_M, widths_m) / 2
     bad_m = np.where(np.isnan(bad.width_m), _USUAL_WIDTH_M, bad.width_m) / 2 + _MARGIN_M
@@ -261,8 +234,7 @@ def labels_of(bad: Verdicts, network: np.ndarray, widths_m: np.ndarray, is_judge
     no_road = _polygons(shapely.difference(shapely.buffer(bad.shapes, bad_m, cap_style="flat"), roads))
     ground = shapely.union_all(shapely.buffer(network[is_judged], _AROUND_M, cap_style="flat"))
     aoi = _polygons(np.array([shapely.union_all([ground, *no_road])]))
-    kept = is_judged | shapely.intersects(network, shapely.union_all(aoi))
-    return Labels(network[kept], widths_m[kept], is_judged[kept], no_road, aoi)
+    return is_judged | shapely.intersects(network, shapely.union_all(aoi)), no_road, aoi
 
 
 def _polygons(shapes: np.ndarray) -> np.ndarray:

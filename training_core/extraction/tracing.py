@@ -50,16 +50,6 @@ class PathTree:
             cells.append((int(number) // stride - 1, int(number) % stride - 1))
         return np.array(cells[::-1])
 
-    def path_to(self, row: int, column: int) -> np.ndarray:
-        """Return the path to a cell as a person would draw it: (n, 2) float64 rows and columns of centers of cells."""
-        return as_drawn(self.cells_to(row, column))
-
-    def mean_probability(self, path: np.ndarray) -> float:
-        """Return the mean probability along a path, (n, 2) rows and columns; NaN where there are no data."""
-        points = shapely.get_coordinates(shapely.segmentize(shapely.LineString(path), 1.0))
-        values = self.probability[tuple(np.rint(points).astype(np.int64).T)]
-        return float(values[np.isfinite(values)].mean()) if np.isfinite(values).any() else float("nan")
-
     @cached_property
     def width(self) -> np.ndarray:
         """The width in cells of the road in whose middle a cell lies, (height, width) float64; 0 where no road is."""
@@ -68,20 +58,11 @@ class PathTree:
         return np.maximum(2 * maximum_filter(clearance, 3) - 0.5, 0) * (clearance > 0)
 
 
-def grow_paths(probability: np.ndarray, start: tuple[int, int], pixel: tuple[float, float] = (1.0, 1.0)) -> PathTree:
-    """Return the likeliest paths from a cell through a window, (height, width) float32 with NaN where it is unknown.
-
-    `pixel` is the height and width of a cell, in any unit.
-    """
-    start_cost = np.full(probability.shape, np.inf)
-    start_cost[start] = 0.0
-    return continue_paths(probability, start_cost, pixel)
-
-
 def continue_paths(probability: np.ndarray, start_cost: np.ndarray, pixel: tuple[float, float]) -> PathTree:
-    """Return paths as `grow_paths`, from cells that others have reached at a cost, (height, width) float64.
+    """Return the likeliest paths through a window, (height, width) float32 with NaN where it is unknown.
 
-    The cost is infinite where they have not.
+    They begin in cells at a cost, (height, width) float64: infinite in all others. `pixel` is the height and width of a
+    cell, in any unit.
     """
     height, width = probability.shape
     known = np.isfinite(probability)

@@ -18,7 +18,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_of
-from ..geodata.local_thresholds import ThresholdArea, with_threshold_areas
+from ..geodata.local_thresholds import with_threshold_areas
 from ..geodata.road_raster import array_raster, read_probability
 from ..jobs import NetworkOptions
 from ..networks import cleaning
@@ -57,7 +57,7 @@ def lines_in_view(
     if side > 1 and side * max(grid.pixel_m) > _COARSEST_M:
         return None
     cells, values, known = _read(dataset, grid, (left, top, right, bottom), side)
-    held = [ThresholdArea(cells.to_metric(shape), value) for shape, value in areas]
+    held = [(cells.to_metric(shape), value) for shape, value in areas]
     raster = with_threshold_areas(array_raster(values, known, threshold), cells, held)
     graph = trace_roads(raster, cells.pixel_m, options, reporter).graph
     graph = cleaning.simplify(cleaning.drop_short_components(graph, options.min_length_m), options.simplify_m)

@@ -8,9 +8,10 @@ Scope: layers of areas, and road rasters as data. Independent of how lines are t
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import shapely
@@ -33,14 +34,8 @@ _PURPOSE, _FIELD = "threshold areas", "threshold"
 PASSAGE_M = 30.0
 _LONGEST_PX = 512
 _BLOCK_PX = 1024
-
-
-@dataclass(frozen=True)
-class ThresholdArea:
-    """A threshold, that holds in polygons in the ground meters of a grid."""
-
-    shape: BaseGeometry
-    threshold: float
+# Polygons in the ground meters of a grid, and the threshold that holds there.
+ThresholdArea = tuple[BaseGeometry, float]
 
 
 def read_threshold_areas(path: str, grid: Grid, reporter: Reporter) -> list[ThresholdArea]:
@@ -72,7 +67,7 @@ def read_threshold_areas(path: str, grid: Grid, reporter: Reporter) -> list[Thre
         reporter.warning(
             f"{(~is_here).sum():,} of {len(layer):,} {_PURPOSE} lie beyond the raster. They have no effect."
         )
-    return [ThresholdArea(*area) for area in zip(shapes[is_here], thresholds[is_here].tolist())]
+    return list(zip(shapes[is_here], thresholds[is_here].tolist()))
 
 
 def with_threshold_areas(raster: RoadRaster, grid: Grid, areas: Sequence[ThresholdArea]) -> RoadRaster:
@@ -84,9 +79,9 @@ def with_threshold_areas(raster: RoadRaster, grid: Grid, areas: Sequence[Thresho
         return raster
     # Each window with its change of the log odds, and the area's share in the threshold there.
     held = [
-        (window, math.log(_odds(raster.threshold) / _odds(area.threshold)), _shares(area.shape, grid, window))
-        for area in areas
-        if all((window := _zone(area.shape, grid))[2:])
+        (window, math.log(_odds(raster.threshold) / _odds(threshold)), _shares(shape, grid, window))
+        for shape, threshold in areas
+        if all((window := _zone(shape, grid))[2:])
     ]
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -127,10 +122,9 @@ def _shares(shape: BaseGeometry, grid: Grid, window: Window) -> np.ndarray:
     """Return an area's share in the threshold: 1 within, and smoothly down to 0 outside: (height, width) float32."""
     column, row, width, height = window
     shares = large_arrays.allocate((height, width), np.float32)
-    for top in range(0, height, _BLOCK_PX):
-        for left in range(0, width, _BLOCK_PX):
-            block = shares[top : top + _BLOCK_PX, left : left + _BLOCK_PX]
-            block[:] = _shares_in(shape, grid, (column + left, row + top, block.shape[1], block.shape[0]))
+    for top, left in itertools.product(range(0, height, _BLOCK_PX), range(0, width, _BLOCK_PX)):
+        block = shares[top : top + _BLOCK_PX, left : left + _BLOCK_PX]
+        block[:] = _shares_in(shape, grid, (column + left, row + top, block.shape[1], block.shape[0]))
     return shares
 
 

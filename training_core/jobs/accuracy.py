@@ -103,7 +103,7 @@ class SampleAccuracy(Job):
         "Seed of the random numbers. The same seed draws the same places."
     )
     sample: str = option("", "Accuracy sample", kind=VECTOR_OUTPUT, required=True).help(
-        "Layer of places to write, with an empty `review` to set to accepted or rejected for stretches, and to the "
+        "Layer of places to write. Set its empty field `review` to accepted or rejected for stretches, and to the "
         "number of missed roads for transects."
     )
 

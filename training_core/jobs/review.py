@@ -60,9 +60,9 @@ def reviewed_only_option() -> bool:
 class ApplyReview(Job):
     """Apply the review of a network: remove what was rejected, mark what was accepted, and write training labels.
 
-    Each line gets the field status: machine, reviewed or drawn. All else stays as it is, or is replaced by roads that a
-    better model extracted anew: beside reviewed and drawn lines and off rejected stretches. If two people reviewed the
-    same lines, contradicting answers count as none.
+    Each line gets the field status: machine, reviewed or drawn. Unjudged lines stay as they are, or
+    roads that a better model extracted anew replace them, beside reviewed and drawn lines and off rejected stretches.
+    If two people reviewed the same lines, contradicting answers count as none.
 
     The labels are for Fine-tune a model: reviewed and drawn lines as drawn roads with the fields width_m and sure,
     rejected stretches as places without a road, and the surroundings of both as area of interest.

@@ -165,12 +165,13 @@ def _label_tables(
 ) -> dict[str, geopandas.GeoDataFrame]:
     """Return what the reviewed network teaches, in its CRS."""
     rejected, is_judged = selected(verdicts, verdicts.verdict == REJECTED), (roads[STATUS] != MACHINE).to_numpy()
-    labels = labels_of(rejected, roads.geometry.to_crs(plane).to_numpy(), widths_m_in(roads, _WIDTH), is_judged)
-    columns = {_WIDTH: labels.width_m, "sure": labels.is_sure}
+    shapes, widths_m = roads.geometry.to_crs(plane).to_numpy(), widths_m_in(roads, _WIDTH)
+    kept, no_road, aoi = labels_of(rejected, shapes, widths_m, is_judged)
+    columns = {_WIDTH: widths_m[kept], "sure": is_judged[kept]}
     tables = {
-        "drawn": geopandas.GeoDataFrame(columns, geometry=labels.roads, crs=plane),
-        "no_road": geopandas.GeoDataFrame(geometry=labels.no_road, crs=plane),
-        "aoi": geopandas.GeoDataFrame(geometry=labels.aoi, crs=plane),
+        "drawn": geopandas.GeoDataFrame(columns, geometry=shapes[kept], crs=plane),
+        "no_road": geopandas.GeoDataFrame(geometry=no_road, crs=plane),
+        "aoi": geopandas.GeoDataFrame(geometry=aoi, crs=plane),
     }
     return {name: settled(table.to_crs(roads.crs), middle_of(roads)) for name, table in tables.items()}
 
@@ -184,8 +185,8 @@ def _numbers(
         reporter.warning(f"{contradicted:,} places have contradicting answers. They count as undecided.")
     if judged.not_found:
         reporter.warning(
-            f"{judged.not_found:,} judged places lie on no line of the {_PURPOSE} ({job.lines}): the lines were moved "
-            "or deleted. These answers change nothing in the network."
+            f"{judged.not_found:,} judged places lie on no line of the {_PURPOSE} ({job.lines}), or on one that a "
+            "person has drawn: lines were moved, deleted or redrawn. These answers change nothing in the network."
         )
     numbers = {word: int((verdicts.verdict == word).sum()) for word in (ACCEPTED, REJECTED)}
     numbers |= {"contradicted": contradicted, "not_found": judged.not_found}

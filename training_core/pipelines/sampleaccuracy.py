@@ -12,7 +12,7 @@ import numpy as np
 import pyproj
 import shapely
 
-from ..comparison.accuracy_sample import WEAK, Cells, Sample, cells_in, draw_sample, off_network
+from ..comparison.accuracy_sample import WEAK, Cells, cells_in, draw_sample, off_network
 from ..errors import ImageryError, LayerError
 from ..events import Reporter
 from ..geodata.fields import numbers_in
@@ -23,9 +23,9 @@ from ..geodata.sources import with_sources
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..geodata.vectors import read_area, require_features, with_names
 from ..jobs import SampleAccuracy
-from ..jobs.accuracy import LENGTH, NUMBER, STRATUM, STRATUM_SIZE
+from ..jobs.accuracy import LENGTH
 from ..jobs.accuracy_estimates import CROSSING, SAMPLED
-from ..jobs.review import CHANGE, REVIEW
+from ..jobs.review import CHANGE
 from ..networks.lines import (
     LineFields,
     area_in,
@@ -78,12 +78,12 @@ def run(job: SampleAccuracy, reporter: Reporter) -> dict[str, Any]:
         lengths_m = (job.stretch_m, job.transect_m)
         generator = np.random.default_rng(job.seed)
         sample = draw_sample(lines, probability, area, cells, is_weak, job.count, lengths_m, generator)
-        table = _table(sample, plane).to_crs(layer.crs)
+        table = sample.set_crs(plane).to_crs(layer.crs)
         write_layers(staged, {"sample": table}, {"sample": "LineString"})
     numbers = {
-        "stretches": int((sample.kind == SAMPLED).sum()),
-        "transects": int((sample.kind == CROSSING).sum()),
-        "transect_length_m": float(table[LENGTH][sample.kind == CROSSING].max()),
+        "stretches": int((sample[CHANGE] == SAMPLED).sum()),
+        "transects": int((sample[CHANGE] == CROSSING).sum()),
+        "transect_length_m": float(sample[LENGTH][sample[CHANGE] == CROSSING].max()),
         "network_m": float(lines.length_m.sum()),
         "area_m2": area.area,
     }
@@ -123,9 +123,7 @@ def _reach_weak(path: str, cells: Cells, plane: pyproj.CRS, reporter: Reporter) 
             road = np.logical_or.reduceat(raster.road(*raster.read(first_row, count)), columns, axis=1)
             np.logical_or.at(is_weak, (first_row + np.arange(count)) // block_px, road)
     to_map = pyproj.Transformer.from_crs(plane, pyproj.CRS.from_user_input(grid.crs), always_xy=True)
-    x, y = to_map.transform(*cells.centers.T)
-    to_pixel = ~grid.transform
-    column, row = (to_pixel.a * x + to_pixel.b * y + to_pixel.c, to_pixel.d * x + to_pixel.e * y + to_pixel.f)
+    column, row = ~grid.transform @ to_map.transform(*cells.centers.T)
     inside = (column >= 0) & (column < raster.width) & (row >= 0) & (row < raster.height)
     if not inside.any():
         raise ImageryError(
@@ -134,16 +132,3 @@ def _reach_weak(path: str, cells: Cells, plane: pyproj.CRS, reporter: Reporter) 
     found = np.zeros(len(inside), dtype=bool)
     found[inside] = is_weak[(row[inside] / block_px).astype(int), (column[inside] / block_px).astype(int)]
     return found
-
-
-def _table(sample: Sample, plane: pyproj.CRS) -> geopandas.GeoDataFrame:
-    count = len(sample.shapes)
-    columns = {
-        CHANGE: sample.kind,
-        REVIEW: np.full(count, None),
-        STRATUM: sample.stratum,
-        STRATUM_SIZE: sample.size,
-        LENGTH: shapely.length(sample.shapes),
-        NUMBER: np.arange(1, count + 1),
-    }
-    return geopandas.GeoDataFrame(columns, geometry=sample.shapes, crs=plane)

@@ -88,8 +88,14 @@ class Review:
         self.end()
         self._open_panel()
         self._network = NetworkReview(self._window, self.panel, layer, self._tracing)
-        removed = QgsProject.instance().layersWillBeRemoved
-        self._connections = [(removed, removed.connect(self._on_removed))]
+        self._connections = [
+            (signal, signal.connect(act))
+            for signal, act in (
+                (QgsProject.instance().layersWillBeRemoved, self._on_removed),
+                (layer.dataSourceChanged, self.end),
+                (layer.crsChanged, self.end),
+            )
+        ]
         self._window.mapCanvas().setFocus()
 
     def end(self) -> None:

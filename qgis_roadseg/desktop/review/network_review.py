@@ -56,7 +56,7 @@ class NetworkReview:
         ]
         window.setActiveLayer(network)
         panel.show_layer(network.name(), note_for(network), can_learn=True)
-        self._canvas.setMapTool(self._tool)
+        self._take_up_brush()
         self._show()
 
     def end(self) -> None:
@@ -71,21 +71,25 @@ class NetworkReview:
         view = self._view()
         if what == ACCEPTED:
             if self._canvas.scale() > COARSEST_SCALE:
-                text = tr("Roads are hardly seen at this scale. Zoom in to at least 1:{scale} to accept a view.")
+                text = tr("Roads are hardly visible at this scale. Zoom in to at least 1:{scale} to accept a view.")
                 self._panel.tell(text.format(scale=f"{COARSEST_SCALE:,}"))
                 return
             self._verdicts.accept_in(view)
             self._go_on()
         elif what == REJECTED:
-            self._canvas.setMapTool(self._tool)
+            self._take_up_brush()
         elif what == SKIP:
             self._verdicts.skip(view)
             self._go_on()
         elif what == BACK:
             self._verdicts.back()
         elif what == REDRAW:
-            self._tracing.draw_one(self._network, lambda: self._canvas.setMapTool(self._tool))
+            self._tracing.draw_one(self._network, self._take_up_brush)
         self._show()
+
+    def _take_up_brush(self) -> None:
+        if self._connections:  # or the review ended while a road was drawn
+            self._canvas.setMapTool(self._tool)
 
     def _learn(self) -> None:
         """Open the dialog of what a model learns from the review, with the map's image where it shows just one."""
@@ -98,8 +102,11 @@ class NetworkReview:
         """Move to the nearest line that is left, unless some are in view."""
         place = self._verdicts.next(self._view().center())
         if place is not None and not self._view().contains(place):
-            to_map = self._to_network()
-            self._canvas.setCenter(to_map.transform(place, Qgis.TransformDirection.Reverse))
+            try:
+                center = self._to_network().transform(place, Qgis.TransformDirection.Reverse)
+            except QgsCsException:  # no map of this CRS shows it
+                return
+            self._canvas.setCenter(center)
             if self._canvas.scale() > COARSEST_SCALE:
                 self._canvas.zoomScale(SCALE)
             self._canvas.refresh()
@@ -111,6 +118,7 @@ class NetworkReview:
         brush = stroke.buffer(reach, 6)
         try:
             brush.transform(self._to_network())
+            self._check_whole(brush.boundingBox())
             if stroke.type() == Qgis.GeometryType.Point:
                 stroke.transform(self._to_network())
                 is_met = self._verdicts.reject_at(stroke.asPoint(), brush.boundingBox().width() / 2)
@@ -128,20 +136,27 @@ class NetworkReview:
     def _show(self) -> None:
         if self._verdicts.left:
             text = tr(
-                "Lines in this view without a verdict: <b>{count}</b>. Click a wrong line, or paint along its wrong "
-                "part. Redraw traces a missing road. Then accept: the rest of the view is right."
+                "Lines in this view without a verdict: <b>{count}</b>. Click each wrong line, or paint along its wrong "
+                "part. Choose Redraw to trace a missing road. Then accept the rest of the view."
             ).format(count=f"{self._verdicts.count_in(self._view()):,}")
         else:
-            text = tr("The review is complete. Apply a review writes the network without what was rejected.")
+            text = tr("The review is complete. Run Apply a review to get the network without the rejected parts.")
         self._panel.show_line(text, (*VERDICTS, REDRAW), self._verdicts.can_go_back)
         self._panel.show_progress(self._total - self._verdicts.left, self._total, "")
 
     def _view(self) -> QgsRectangle:
         """Return what the map shows, in the network's CRS; nothing where it has no place there."""
         try:
-            return self._to_network().transformBoundingBox(self._canvas.extent())
+            view = self._to_network().transformBoundingBox(self._canvas.extent())
+            self._check_whole(view)
         except QgsCsException:
             return QgsRectangle()
+        return view
+
+    def _check_whole(self, box: QgsRectangle) -> None:
+        """Raise QgsCsException if a box reaches across the antimeridian: in degrees, it goes around the Earth."""
+        if self._network.crs().isGeographic() and box.width() > 180:
+            raise QgsCsException("antimeridian")
 
     def _to_network(self) -> QgsCoordinateTransform:
         crs = self._canvas.mapSettings().destinationCrs()

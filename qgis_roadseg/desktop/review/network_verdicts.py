@@ -6,6 +6,7 @@ Scope: features of both layers. Independent of the window.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Optional
@@ -17,6 +18,7 @@ from qgis.core import (
     QgsGeometry,
     QgsPointXY,
     QgsProject,
+    QgsProviderRegistry,
     QgsRectangle,
     QgsSpatialIndex,
     QgsVectorFileWriter,
@@ -37,11 +39,12 @@ from ....training_core.jobs.review import (
     REVIEWER,
     ROAD,
     STATUS,
+    VERDICTS,
 )
 from ...layers import work_area
 from ...layers.styles import style_file
 from ...translation import tr
-from ..live.label_files import file_of
+from ..live.label_files import file_of, name_in_file
 from .review_lines import check_written, signature
 
 # The number of a line in its network.
@@ -49,35 +52,49 @@ LINE = "line"
 _FIELDS = f"field={CHANGE}:string&field={REVIEW}:string&field={LINE}:int8&field={REVIEWER}:string"
 # How many undecided lines are looked through for one that was not skipped.
 _NEAREST = 200
+# A line is decided but for this fraction of its length, and verdicts lie on it to within the other one.
+_REST, _ROUNDING = 0.01, 1e-4
 
 
 def verdict_layer(network: QgsVectorLayer) -> QgsVectorLayer:
     """Return the layer of verdicts on a network from the project or its file; made where there is none.
 
-    It lies beside the network's file: roads.gpkg has "roads review.gpkg". Raises LayerError if the network is in no
-    file, and OutputError if the layer cannot be written or is another one.
+    It lies beside the network's file: roads.gpkg has "roads review.gpkg", with the layer's name where that is another.
+    Raises LayerError if the network is in no file, and OutputError if the layer cannot be written or is another one.
     """
     file = file_of(network)
     if not file:
         raise LayerError(
-            tr("The layer {layer} is in no file beside which its review could be written.").format(
+            tr("The layer {layer} has no file, so its review cannot be written beside it.").format(
                 layer=network.name()
             ),
             tr("Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer."),
         )
     work_area.check_image_crs(network)
-    path = Path(file).with_name(f"{Path(file).stem} review.gpkg")
-    for layer in QgsProject.instance().mapLayers().values():
-        if isinstance(layer, QgsVectorLayer) and file_of(layer) == str(path):
-            return layer
-    if not os.path.lexists(path):
-        _create(path, network)
-    layer = QgsVectorLayer(str(path), tr("Review of {layer}").format(layer=network.name()), "ogr")
-    if not layer.isValid() or min(map(layer.fields().lookupField, (CHANGE, REVIEW, LINE))) < 0:
-        raise OutputError(tr("{path} is not the review of a network.").format(path=path), tr("Rename the file."))
-    layer.loadNamedStyle(str(style_file("verdicts")))
+    path = _review_path(network, Path(file))
+    layers = QgsProject.instance().mapLayers().values()
+    known = (each for each in layers if isinstance(each, QgsVectorLayer) and Path(file_of(each)) == path)
+    layer = next(known, None)
+    if layer is None:
+        if not os.path.lexists(path):
+            _create(path, network)
+        layer = QgsVectorLayer(str(path), tr("Review of {layer}").format(layer=network.name()), "ogr")
+        layer.loadNamedStyle(str(style_file("verdicts")))
+    has_fields = layer.isValid() and min(map(layer.fields().lookupField, (CHANGE, REVIEW, LINE))) >= 0
+    # Another CRS is that of another network, such as roads.geojson beside roads.gpkg.
+    if not has_fields or layer.crs() != network.crs():
+        raise OutputError(tr("{path} is not the review of this network.").format(path=path), tr("Rename the file."))
     QgsProject.instance().addMapLayer(layer)
     return layer
+
+
+def _review_path(network: QgsVectorLayer, file: Path) -> Path:
+    """Return the file of verdicts on a network in a file, which may have other networks."""
+    name = name_in_file(network)
+    if not name and network.dataProvider().storageType() == "GPKG":
+        name = QgsProviderRegistry.instance().querySublayers(str(file))[0].name()
+    own = re.sub(r'[\\/:*?"<>|]', "_", name) if name != file.stem else ""
+    return file.with_name(" ".join(filter(None, (file.stem, own, "review.gpkg"))))
 
 
 def _create(path: Path, network: QgsVectorLayer) -> None:
@@ -89,7 +106,7 @@ def _create(path: Path, network: QgsVectorLayer) -> None:
     error, reason, *_ = QgsVectorFileWriter.writeAsVectorFormatV3(empty, str(path), context, options)
     if error != QgsVectorFileWriter.WriterError.NoError:
         text = tr("The review cannot be written to {path} ({reason}).").format(path=path, reason=reason)
-        raise OutputError(text, tr("Copy the network to a folder in which you may write."))
+        raise OutputError(text, tr("Copy the network to a folder in which you can write."))
 
 
 class NetworkVerdicts:
@@ -102,16 +119,16 @@ class NetworkVerdicts:
         self._network, self._layer = network, layer
         self._past: list[tuple[list[int], list[int]]] = []  # verdicts written together, and the lines they decided
         self._skipped: set[int] = set()
-        verdicts: dict[int, list[QgsFeature]] = {}
-        for each in layer.getFeatures():
-            verdicts.setdefault(each[LINE], []).append(each)
+        given = QgsSpatialIndex(QgsSpatialIndex.Flag.FlagStoreFeatureGeometries)
+        given.addFeatures([each for each in layer.getFeatures() if word_in(each[REVIEW] or None) in VERDICTS])
         wanted = [STATUS] if network.fields().lookupField(STATUS) >= 0 else []
         lines = network.getFeatures(QgsFeatureRequest().setSubsetOfAttributes(wanted, network.fields()))
         self._left = {
             each.id(): each
             for each in lines
             if not (wanted and word_in(each[STATUS] or None) in (REVIEWED, DRAWN))
-            and not _is_decided(each, verdicts.get(each.id(), []))
+            and each.geometry().length() > 0
+            and not _is_decided(each.geometry(), given)
         }
         self._index = QgsSpatialIndex()
         self._index.addFeatures(list(self._left.values()))
@@ -171,7 +188,9 @@ class NetworkVerdicts:
     def back(self) -> None:
         """Take the verdicts back that were written last; raise OutputError if that fails."""
         written, lines = self._past[-1]
-        check_written(self._layer, self._layer.dataProvider().deleteFeatures(written))
+        request = QgsFeatureRequest().setFilterFids(written).setNoAttributes()
+        there = [each.id() for each in self._layer.getFeatures(request)]  # a person may have deleted some
+        check_written(self._layer, not there or self._layer.dataProvider().deleteFeatures(there))
         self._past.pop()
         for line in self._network.getFeatures(QgsFeatureRequest().setFilterFids(lines).setNoAttributes()):
             self._left[line.id()] = line
@@ -201,6 +220,7 @@ class NetworkVerdicts:
             return
         is_written, features = self._layer.dataProvider().addFeatures(features)
         check_written(self._layer, is_written)
+        decided = [line for line in decided if line in self._left]
         self._past.append(([each.id() for each in features], decided))
         for line in decided:
             self._index.deleteFeature(self._left.pop(line))
@@ -208,11 +228,14 @@ class NetworkVerdicts:
         self._layer.triggerRepaint()
 
 
-def _is_decided(line: QgsFeature, verdicts: list[QgsFeature]) -> bool:
-    """Return whether a line is accepted, or all of it is rejected; another network may have had its number before."""
-    own = [each for each in verdicts if line.geometry().intersects(each.geometry().boundingBox())]
-    rejected = sum(each.geometry().length() for each in own if word_in(each[REVIEW]) == REJECTED)
-    return any(word_in(each[REVIEW]) == ACCEPTED for each in own) or rejected > 0.99 * line.geometry().length()
+def _is_decided(line: QgsGeometry, given: QgsSpatialIndex) -> bool:
+    """Return whether verdicts were given for all of a line, by their places: numbers of lines change with the file."""
+    bounds, length = line.boundingBox(), line.length()
+    shapes = [given.geometry(each) for each in given.intersects(bounds)]
+    if not shapes or any(each.boundingBox() == bounds and each.isGeosEqual(line) for each in shapes):
+        return bool(shapes)
+    around = QgsGeometry.unaryUnion(shapes).buffer(_ROUNDING * length, 2)
+    return line.difference(around).length() < _REST * length
 
 
 def is_network(layer: Any) -> bool:

@@ -83,7 +83,7 @@ class ReviewPanel(QgsDockWidget):
 
     def show_layer(self, name: str, note: str = "", can_learn: bool = False) -> None:
         """Show which layer is reviewed, none without a name, and whether a model can learn from it."""
-        hint = tr("Select a layer of places to review or of changes, and choose Review.")
+        hint = tr("Select a road network, changes or an accuracy sample, and choose Review.")
         self.layer.setText(f"<b>{html.escape(name)}</b>" if name else hint)
         self.note.setText(note)
         self.note.setVisible(bool(note))

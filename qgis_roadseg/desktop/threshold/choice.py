@@ -13,8 +13,8 @@ from qgis.core import Qgis, QgsFeature, QgsGeometry, QgsProject, QgsRasterLayer,
 
 from ....training_core.jobs.json_fields import Range, parse, read
 from ....training_core.jobs.shared import THRESHOLDS
+from ...layers.styles import THRESHOLD_PROPERTY
 
-PROPERTY = "roadseg/threshold"
 # One step changes the odds of the threshold by this factor: 0.5 becomes 0.38 or 0.62.
 _STEP = 1.6
 _Threshold = Annotated[float, Range(*THRESHOLDS)]
@@ -50,7 +50,7 @@ def read_choice(layer: QgsRasterLayer) -> Choice:
     """Return the choice that is kept with a layer, without areas from when it had another CRS."""
     crs = layer.crs().authid() or layer.crs().toWkt()
     try:
-        kept = read(Choice, parse(str(layer.customProperty(PROPERTY, "{}"))))
+        kept = read(Choice, parse(str(layer.customProperty(THRESHOLD_PROPERTY, "{}"))))
     except ValueError:  # another program has changed it
         kept = Choice()
     shapes = [polygons(QgsGeometry.fromWkt(area.geometry)) for area in kept.areas if kept.crs == crs]
@@ -59,7 +59,7 @@ def read_choice(layer: QgsRasterLayer) -> Choice:
 
 def keep_choice(layer: QgsRasterLayer, choice: Choice) -> None:
     """Keep a choice with a layer; the project saves it."""
-    layer.setCustomProperty(PROPERTY, json.dumps(asdict(choice)))
+    layer.setCustomProperty(THRESHOLD_PROPERTY, json.dumps(asdict(choice)))
     QgsProject.instance().setDirty()
 
 

@@ -12,7 +12,7 @@ from tests.core.support.rasters import NORTH_UP, UTM, layer, write_layer, write_
 from training_core.errors import ImageryError, LayerError
 from training_core.events import Reporter
 from training_core.geodata.grid import Grid
-from training_core.geodata.local_thresholds import PASSAGE_M, ThresholdArea, with_threshold_areas
+from training_core.geodata.local_thresholds import PASSAGE_M, with_threshold_areas
 from training_core.geodata.pixel_codes import NO_DATA
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import Vectorize
@@ -32,7 +32,7 @@ def changed(values, *areas, threshold=0.5):
     """Return a probability with areas, given as shapes in columns and rows with their thresholds."""
     known = np.isfinite(values)
     raster = array_raster(np.nan_to_num(values), known, threshold, strip_rows=40)
-    held = [ThresholdArea(GRID.to_metric(on_map(shape)), value) for shape, value in areas]
+    held = [(GRID.to_metric(on_map(shape)), value) for shape, value in areas]
     parts = [with_threshold_areas(raster, GRID, held).read(*strip)[0] for strip in raster.strips()]
     return np.concatenate(parts)
 
@@ -66,7 +66,7 @@ def test_where_areas_overlap_the_last_one_holds_and_a_mask_stays():
     found = changed(values, (AREA, 0.2), (box(150, 100, 300, 200), 0.7), (box(-90, -90, -60, -60), 0.3))
     assert ((found >= 0.5 - 1e-6) == (values >= 0.7 - 1e-6))[100:200, 150:300].all()
     mask = array_raster(values > 0.5, values >= 0)
-    assert with_threshold_areas(mask, GRID, [ThresholdArea(GRID.to_metric(on_map(AREA)), 0.2)]) is mask
+    assert with_threshold_areas(mask, GRID, [(GRID.to_metric(on_map(AREA)), 0.2)]) is mask
 
 
 def vectorized(folder, *areas, crs=UTM, heard=None, values=None, **options):

@@ -2,6 +2,8 @@
 
 import pytest
 from qgis.core import (
+    QgsCoordinateReferenceSystem,
+    QgsCoordinateTransform,
     QgsCoordinateTransformContext,
     QgsFeature,
     QgsGeometry,
@@ -11,7 +13,7 @@ from qgis.core import (
     QgsVectorFileWriter,
     QgsVectorLayer,
 )
-from qgis.PyQt.QtCore import QPoint, Qt
+from qgis.PyQt.QtCore import QEvent, QPoint, Qt
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAction, QApplication
 from roadseg.qgis_roadseg.desktop.review.control import Review
@@ -30,17 +32,20 @@ ROADS = [
 VIEW = QgsRectangle(349980, 3059970, 350100, 3060060)
 
 
-def make_network(path):
-    """Write the roads to a GeoPackage, in which a line's id is its place in the list, from 1; load them."""
-    layer = memory_layer("LineString", "roads", ROADS[0], "&field=status:string", "EPSG:32645")
-    for road in ROADS[1:]:
+def make_network(path, roads=ROADS, name="", crs="EPSG:32645"):
+    """Write roads to a GeoPackage, in which a line's id is its place in the list, from 1; load them."""
+    layer = memory_layer("LineString", "roads", roads[0], "&field=status:string", crs)
+    for road in roads[1:]:
         feature = QgsFeature(layer.fields())
         feature.setGeometry(QgsGeometry.fromWkt(road))
         layer.dataProvider().addFeature(feature)
     options = QgsVectorFileWriter.SaveVectorOptions()
+    options.layerName = name
+    if path.exists():
+        options.actionOnExistingFile = QgsVectorFileWriter.ActionOnExistingFile.CreateOrOverwriteLayer
     QgsVectorFileWriter.writeAsVectorFormatV3(layer, str(path), QgsCoordinateTransformContext(), options)
     QgsProject.instance().removeMapLayer(layer)
-    layer = QgsVectorLayer(str(path), "Roads", "ogr")
+    layer = QgsVectorLayer(f"{path}|layername={name}" if name else str(path), "Roads", "ogr")
     QgsProject.instance().addMapLayer(layer)
     return layer
 
@@ -76,9 +81,9 @@ def review(window):
     assert left_behind(window) == []
 
 
-def verdicts(tmp_path):
+def verdicts(tmp_path, name="roads"):
     """Return verdict, line and length in meters of each feature in the file beside the network."""
-    layer = QgsVectorLayer(str(tmp_path / "roads review.gpkg"), "review", "ogr")
+    layer = QgsVectorLayer(str(tmp_path / f"{name} review.gpkg"), "review", "ogr")
     return sorted((each["review"], each["line"], round(each.geometry().length())) for each in layer.getFeatures())
 
 
@@ -136,6 +141,17 @@ def test_going_back_takes_verdicts_away_and_skipped_views_come_last(review, wind
     assert progress(review) == (0, 4) and verdicts(tmp_path) == []
 
 
+def test_going_back_passes_over_verdicts_that_were_deleted_in_the_layer(review, window):
+    review.begin()
+    press(window, "A")
+    (layer,) = QgsProject.instance().mapLayersByName("Review of Roads")
+    layer.startEditing()
+    layer.deleteFeature(1)
+    assert layer.commitChanges()
+    press(window, "B")
+    assert progress(review) == (0, 4) and review.panel.problem.text() == "" and layer.featureCount() == 0
+
+
 def test_a_later_review_goes_on_and_a_network_that_came_in_its_place_is_judged_anew(review, window, network, tmp_path):
     review.begin()
     drag(window, (350040, 3060000))
@@ -167,11 +183,110 @@ def test_views_that_are_too_coarse_and_layers_that_are_in_no_file_are_refused(re
     assert "Zoom in" in review.panel.problem.text() and verdicts(tmp_path) == []
     window.setActiveLayer(memory_layer("LineString", "Drawn", ROADS[0], crs="EPSG:32645"))
     review.begin()
-    assert "in no file" in messages(window)[0]
+    assert "has no file" in messages(window)[0]
     (tmp_path / "other review.gpkg").write_text("of something else")
     window.setActiveLayer(make_network(tmp_path / "other.gpkg"))
     review.begin()
-    assert "is not the review of a network" in messages(window)[0]
+    assert "is not the review of this network" in messages(window)[0]
+
+
+def test_a_line_that_was_accepted_or_just_drawn_can_still_be_rejected(review, window, network, tmp_path):
+    review.begin()
+    press(window, "A")
+    window.mapCanvas().setExtent(VIEW)
+    drag(window, (350040, 3060000))
+    assert verdicts(tmp_path)[-1] == ("rejected", 1, 80) and progress(review) == (2, 4)
+    network.startEditing()
+    feature = QgsFeature(network.fields())
+    feature.setGeometry(QgsGeometry.fromWkt("LineString (350000 3060040, 350080 3060040)"))
+    network.addFeature(feature)
+    drag(window, (350040, 3060040))
+    assert len(verdicts(tmp_path)) == 4 and progress(review) == (2, 4)
+    press(window, "BBB")
+    assert verdicts(tmp_path) == [] and progress(review) == (0, 4)
+    network.rollBack()
+
+
+def test_lines_are_decided_by_their_place_and_each_part_counts_once(review, window, network):
+    review.begin()
+    for _ in range(3):
+        drag(window, (350050, 3060020), (350060, 3060020), (350100, 3060020))
+    review.end()
+    review.begin()
+    assert progress(review) == (0, 4)
+    press(window, "A")
+    review.end()
+    # One of two lines is split, and another one has the number of the other and crosses its place.
+    halves = ["LineString (350000 3060000, 350040 3060000)", "LineString (350040 3060000, 350080 3060000)"]
+    other = QgsGeometry.fromWkt("LineString (350040 3059980, 350040 3060060)")
+    assert network.dataProvider().changeGeometryValues({1: QgsGeometry.fromWkt(halves[0]), 2: other})
+    feature = QgsFeature(network.fields())
+    feature.setGeometry(QgsGeometry.fromWkt(halves[1]))
+    assert network.dataProvider().addFeature(feature)
+    review.begin()
+    assert progress(review) == (0, 3)
+
+
+def test_networks_that_share_a_file_or_its_name_do_not_share_a_review(review, window, tmp_path):
+    for name in ("north", "south"):
+        window.setActiveLayer(make_network(tmp_path / "town.gpkg", name=name))
+        window.mapCanvas().setExtent(VIEW)
+        review.begin()
+        assert progress(review) == (0, 4)
+        press(window, "A")
+    assert (tmp_path / "town south review.gpkg").is_file()
+    # The first layer, without its name in the source.
+    first = QgsVectorLayer(str(tmp_path / "town.gpkg"), "Roads", "ogr")
+    QgsProject.instance().addMapLayer(first)
+    window.setActiveLayer(first)
+    review.begin()
+    assert progress(review) == (0, 2)
+    in_degrees = make_network(tmp_path / "other.gpkg", ["LineString (85 27, 85.1 27)"], crs="EPSG:4326")
+    (tmp_path / "town north review.gpkg").rename(tmp_path / "other review.gpkg")
+    window.setActiveLayer(in_degrees)
+    review.begin()
+    assert "is not the review of this network" in messages(window)[0]
+
+
+def test_lines_without_a_place_are_left_out_and_those_off_the_map_do_no_harm(review, window, tmp_path):
+    window.setActiveLayer(make_network(tmp_path / "empty.gpkg", [*ROADS[:2], "LineString EMPTY"]))
+    review.begin()
+    press(window, "A")
+    assert progress(review) == (2, 2)
+    window.setActiveLayer(make_network(tmp_path / "far.gpkg", ["LineString (0 95, 1 95)"], crs="EPSG:4326"))
+    review.begin()
+    press(window, "N")
+    assert progress(review) == (0, 1)
+
+
+def test_a_view_across_the_antimeridian_judges_nothing_on_the_other_side_of_the_earth(review, window, tmp_path):
+    roads = ["LineString (179.9995 -16.5, 179.9999 -16.5)", "LineString (10 -16.5, 10.001 -16.5)"]
+    network, canvas = make_network(tmp_path / "fiji.gpkg", roads, crs="EPSG:4326"), window.mapCanvas()
+    canvas.setDestinationCrs(QgsCoordinateReferenceSystem("EPSG:3832"))
+    to_map = QgsCoordinateTransform(network.crs(), canvas.mapSettings().destinationCrs(), QgsProject.instance())
+    border = to_map.transform(QgsPointXY(180, -16.5))
+    canvas.setExtent(QgsRectangle.fromCenterAndSize(border, 200, 150))
+    window.setActiveLayer(network)
+    review.begin()
+    drag(window, (border.x() - 50, border.y()), (border.x() + 5, border.y()), (border.x() + 50, border.y()))
+    press(window, "A")
+    assert verdicts(tmp_path, "fiji") == [] and progress(review) == (0, 2)
+
+
+def test_another_source_ends_the_review_and_so_does_its_panel_while_a_road_is_drawn(
+    review, window, network, tmp_path, monkeypatch
+):
+    drawn = []
+    monkeypatch.setattr(Tracing, "draw_one", lambda self, layer, then: drawn.append(then))
+    review.begin()
+    press(window, "D")
+    review.panel.close()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    drawn[0]()
+    review.begin()
+    network.setDataSource(make_network(tmp_path / "other.gpkg").source(), "Other", "ogr")
+    press(window, "A")
+    assert verdicts(tmp_path) == []
 
 
 def test_a_removed_layer_of_verdicts_ends_the_review(review, window):

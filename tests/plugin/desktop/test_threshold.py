@@ -19,8 +19,8 @@ from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QApplication
 from roadseg.qgis_roadseg.desktop.probability import BAND
 from roadseg.qgis_roadseg.desktop.threshold import control, map_view
-from roadseg.qgis_roadseg.desktop.threshold.choice import PROPERTY
 from roadseg.qgis_roadseg.desktop.threshold.control import Threshold
+from roadseg.qgis_roadseg.layers.styles import THRESHOLD_PROPERTY
 
 from ..support.window import Window, left_behind, messages
 
@@ -190,7 +190,7 @@ ELSEWHERE = {"geometry": "POLYGON ((0 0, 1 1, 1 0, 0 0))", "threshold": 0.3}
 )
 def test_a_kept_choice_that_means_nothing_here_is_passed_over(threshold, probability, kept):
     threshold.end()
-    probability.setCustomProperty(PROPERTY, kept)
+    probability.setCustomProperty(THRESHOLD_PROPERTY, kept)
     threshold.begin()
     assert (threshold._choice.threshold, threshold._choice.areas) == (0.2 if "0.2" in kept else 0.5, ())
 

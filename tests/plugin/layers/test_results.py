@@ -18,6 +18,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QSize, Qt
 from qgis.PyQt.QtGui import QImage, QPainter
+from roadseg.qgis_roadseg.desktop.threshold.choice import read_choice
 from roadseg.qgis_roadseg.layers.styles import set_style, source_name_of
 from roadseg.qgis_roadseg.paths import RESOURCES
 
@@ -50,6 +51,7 @@ def test_segments_results_arrive_grouped_named_and_styled(play_runtime, image, t
     assert set(layers) == {"Road mask (Bild ä)", "Road probability (Bild ä)"}
     assert layers["Road mask (Bild ä)"].renderer().type() == "paletted"
     assert layers["Road probability (Bild ä)"].renderer().type() == "singlebandpseudocolor"
+    assert read_choice(layers["Road probability (Bild ä)"]).threshold == 0.35
 
 
 def color_of(renderer, value):
