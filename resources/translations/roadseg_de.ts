@@ -1952,8 +1952,8 @@
         <translation>Unter dem Pinsel ist keine Linie.</translation>
     </message>
     <message>
-        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click each wrong line, or paint along its wrong part. Choose Redraw to trace a missing road. Then accept the rest of the view.</source>
-        <translation>Unbeurteilte Linien in diesem Ausschnitt: &lt;b&gt;{count}&lt;/b&gt;. Klicken Sie auf eine falsche Linie, oder malen Sie ihren falschen Teil nach. „Neu zeichnen“ verfolgt eine fehlende Straße. Dann annehmen: Der Rest des Ausschnitts stimmt.</translation>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click each wrong line, or paint along its wrong part. Trace each missing road. Then accept the rest of the view.</source>
+        <translation>Unbeurteilte Linien in diesem Ausschnitt: &lt;b&gt;{count}&lt;/b&gt;. Klicken Sie auf eine falsche Linie, oder malen Sie ihren falschen Teil nach. Zeichnen Sie fehlende Straßen nach. Dann annehmen: Der Rest des Ausschnitts stimmt.</translation>
     </message>
     <message>
         <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>
@@ -2012,8 +2012,8 @@
         <translation>Zur Linie zoomen</translation>
     </message>
     <message>
-        <source>Redraw</source>
-        <translation>Neu zeichnen</translation>
+        <source>Trace a missing road</source>
+        <translation>Fehlende Straße nachzeichnen</translation>
     </message>
     <message>
         <source>Learn from the review…</source>

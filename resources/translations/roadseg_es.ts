@@ -1952,8 +1952,8 @@
         <translation>No hay ninguna línea bajo el pincel.</translation>
     </message>
     <message>
-        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click each wrong line, or paint along its wrong part. Choose Redraw to trace a missing road. Then accept the rest of the view.</source>
-        <translation>Líneas de esta vista sin veredicto: &lt;b&gt;{count}&lt;/b&gt;. Haga clic en una línea errónea o pinte a lo largo de su parte errónea. «Volver a dibujar» traza una vía que falta. Después acepte: el resto de la vista es correcto.</translation>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click each wrong line, or paint along its wrong part. Trace each missing road. Then accept the rest of the view.</source>
+        <translation>Líneas de esta vista sin veredicto: &lt;b&gt;{count}&lt;/b&gt;. Haga clic en una línea errónea o pinte a lo largo de su parte errónea. Trace las vías que faltan. Después acepte: el resto de la vista es correcto.</translation>
     </message>
     <message>
         <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>
@@ -2012,8 +2012,8 @@
         <translation>Acercar a la línea</translation>
     </message>
     <message>
-        <source>Redraw</source>
-        <translation>Volver a dibujar</translation>
+        <source>Trace a missing road</source>
+        <translation>Trazar una vía que falta</translation>
     </message>
     <message>
         <source>Learn from the review…</source>

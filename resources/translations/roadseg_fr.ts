@@ -1952,8 +1952,8 @@
         <translation>Il n’y a aucune ligne sous le pinceau.</translation>
     </message>
     <message>
-        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click each wrong line, or paint along its wrong part. Choose Redraw to trace a missing road. Then accept the rest of the view.</source>
-        <translation>Lignes de cette vue sans verdict : &lt;b&gt;{count}&lt;/b&gt;. Cliquez sur une ligne fausse, ou peignez le long de sa partie fausse. « Redessiner » trace une route manquante. Puis acceptez : le reste de la vue est juste.</translation>
+        <source>Lines in this view without a verdict: &lt;b&gt;{count}&lt;/b&gt;. Click each wrong line, or paint along its wrong part. Trace each missing road. Then accept the rest of the view.</source>
+        <translation>Lignes de cette vue sans verdict : &lt;b&gt;{count}&lt;/b&gt;. Cliquez sur une ligne fausse, ou peignez le long de sa partie fausse. Tracez les routes manquantes. Puis acceptez : le reste de la vue est juste.</translation>
     </message>
     <message>
         <source>Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer.</source>
@@ -2012,8 +2012,8 @@
         <translation>Zoomer sur la ligne</translation>
     </message>
     <message>
-        <source>Redraw</source>
-        <translation>Redessiner</translation>
+        <source>Trace a missing road</source>
+        <translation>Tracer une route manquante</translation>
     </message>
     <message>
         <source>Learn from the review…</source>

@@ -27,7 +27,7 @@ from ..probability import is_probability
 from ..tracing.control import Tracing
 from .network_verdicts import NetworkVerdicts, verdict_layer
 from .painting import BRUSH_PX, PaintingTool
-from .panel import BACK, REDRAW, SKIP, ReviewPanel
+from .panel import BACK, SKIP, TRACE, ReviewPanel
 from .review_lines import note_for
 
 # Roads are hardly seen at coarser scales, and the next view has this one where the map's is coarser.
@@ -83,7 +83,7 @@ class NetworkReview:
             self._go_on()
         elif what == BACK:
             self._verdicts.back()
-        elif what == REDRAW:
+        elif what == TRACE:
             self._tracing.draw_one(self._network, self._take_up_brush)
         self._show()
 
@@ -137,11 +137,11 @@ class NetworkReview:
         if self._verdicts.left:
             text = tr(
                 "Lines in this view without a verdict: <b>{count}</b>. Click each wrong line, or paint along its wrong "
-                "part. Choose Redraw to trace a missing road. Then accept the rest of the view."
+                "part. Trace each missing road. Then accept the rest of the view."
             ).format(count=f"{self._verdicts.count_in(self._view()):,}")
         else:
             text = tr("The review is complete. Run Apply a review to get the network without the rejected parts.")
-        self._panel.show_line(text, (*VERDICTS, REDRAW), self._verdicts.can_go_back)
+        self._panel.show_line(text, (*VERDICTS, TRACE), self._verdicts.can_go_back)
         self._panel.show_progress(self._total - self._verdicts.left, self._total, "")
 
     def _view(self) -> QgsRectangle:

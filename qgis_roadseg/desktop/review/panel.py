@@ -29,24 +29,24 @@ from ...translation import tr
 from ..dialogs import wrapped_label
 
 # Actions: the answers to the questions, and what else can be done with a line.
-SKIP, BACK, ZOOM, REDRAW = "skip", "back", "zoom", "redraw"
+SKIP, BACK, ZOOM, TRACE = "skip", "back", "zoom", "trace"
 COUNTS = ANSWERS[CROSSING]
 # Letters that QGIS leaves free: its own single keys are R, S and T, and those of digitizing.
-KEYS = {ACCEPTED: "A", REJECTED: "X", SKIP: "N", BACK: "B", ZOOM: "Z", REDRAW: "D", **dict(zip(COUNTS, COUNTS))}
+KEYS = {ACCEPTED: "A", REJECTED: "X", SKIP: "N", BACK: "B", ZOOM: "Z", TRACE: "D", **dict(zip(COUNTS, COUNTS))}
 _ICONS = {
     ACCEPTED: "/mIconSuccess.svg",
     REJECTED: "/mTaskCancel.svg",
     SKIP: "/mActionNext.svg",
     BACK: "/mActionUndo.svg",
     ZOOM: "/mActionZoomTo.svg",
-    REDRAW: "/mActionTracing.svg",
+    TRACE: "/mActionTracing.svg",
 }
 
 # Row, column and width of the button of each action: five counts in a row, then in pairs.
 _CELLS = {
     **{count: (int(count) // 5, int(count) % 5 * 2, 2) for count in COUNTS},
     **{ACCEPTED: (2, 0, 5), REJECTED: (2, 5, 5), SKIP: (3, 0, 5), BACK: (3, 5, 5)},
-    **{ZOOM: (4, 0, 10), REDRAW: (5, 0, 10)},
+    **{ZOOM: (4, 0, 10), TRACE: (5, 0, 10)},
 }
 
 
@@ -172,6 +172,6 @@ def _texts() -> dict[str, str]:
         SKIP: tr("Skip"),
         BACK: tr("Back"),
         ZOOM: tr("Zoom to the line"),
-        REDRAW: tr("Redraw"),
+        TRACE: tr("Trace a missing road"),
         **{count: count for count in COUNTS},
     }
