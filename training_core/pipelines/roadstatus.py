@@ -86,7 +86,8 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         table = _table(layer, roads, stretches, plane, reporter)
         write_layers(staged, {"status": table}, {"status": "LineString"})
     lengths_m = table.groupby(STATE)["length_m"].sum()
-    numbers = {f"{state.replace(' ', '_')}_m": float(lengths_m.get(state, 0.0)) for state in STATES}
+    numbers = {"length_m": float(lengths_m.sum())}
+    numbers |= {f"{state.replace(' ', '_')}_m": float(lengths_m.get(state, 0.0)) for state in STATES}
     reporter.log("; ".join(f"{state} {lengths_m[state]:,.0f} m" for state in STATES if state in lengths_m) + ".")
     return {"status": job.status, **numbers}
 
