@@ -127,7 +127,8 @@ def plant(ground: Ground, lost: geopandas.GeoDataFrame, path: Path, seed: int) -
     """Write a ground's image with areas covered."""
     random = np.random.default_rng(seed)
     with rasterio.open(ground.raster) as dataset:
-        values, transform, crs, dtype = dataset.read(BANDS[: dataset.count]), dataset.transform, dataset.crs, dataset.dtypes[0]
+        values, dtype = dataset.read(BANDS[: dataset.count]), dataset.dtypes[0]
+        transform, crs = dataset.transform, dataset.crs
     corners = geopandas.GeoSeries(shapely.points([transform @ (0, 0), transform @ (100, 100)]), crs=crs)
     pixel_m = np.abs(np.diff(shapely.get_coordinates(corners.to_crs(lost.crs)), axis=0)[0]) / 100
 

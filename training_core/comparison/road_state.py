@@ -10,6 +10,7 @@ image before, what this line had there. A logistic regression of the two gives t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,7 +108,7 @@ def look(view: View, roads: RoadGraph, places: Places, plane: pyproj.CRS, reach_
     )
 
 
-def _pixels_on(grid: Grid, plane: pyproj.CRS):  # type: ignore[no-untyped-def]
+def _pixels_on(grid: Grid, plane: pyproj.CRS) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function from points of a plane, (n, 2), to columns and rows of a grid, (n, 2) float64."""
     to_map = pyproj.Transformer.from_crs(plane, grid.crs, always_xy=True)
     inverse, middle = ~grid.transform, grid.transform @ (grid.width / 2, grid.height / 2)

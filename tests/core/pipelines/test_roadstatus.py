@@ -3,9 +3,10 @@
 import geopandas
 import pytest
 import rasterio
+from affine import Affine
 from shapely import affinity, box
 
-from tests.core.support.rasters import files, write_layer, write_raster
+from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
 from tests.core.support.towns import ROADS, SIDE_PX, on_map
 from training_core.errors import RoadSegError
 from training_core.events import Reporter
@@ -71,9 +72,8 @@ def test_hazards_the_area_and_missing_data_are_states_of_their_own(town, learned
 def test_lines_and_images_of_different_places_are_refused(town, learned, lines, flooded, tmp_path):
     far = write_layer(tmp_path / "far known.gpkg", *(affinity.translate(on_map(road), 5000) for road in ROADS))
     with rasterio.open(town.raster) as dataset:
-        beside = write_raster(
-            tmp_path / "beside.tif", dataset.read(), transform=dataset.transform @ dataset.transform.translation(5000, 0)
-        )
+        elsewhere = NORTH_UP @ Affine.translation(5000, 0)
+        beside = write_raster(tmp_path / "beside.tif", dataset.read(), transform=elsewhere)
     cases = [
         ((far, flooded), {}, "No part of the known roads"),
         ((lines, flooded), {"before": beside}, "beside.tif"),
