@@ -98,13 +98,12 @@ def look(view: View, roads: RoadGraph, places: Places, plane: pyproj.CRS, reach_
     beside = np.stack([seen(offset_m) for offset_m in (*-_BESIDE_M, *_BESIDE_M)])
     known = np.isfinite(beside)
     beside = np.where(known, beside, 0).sum(axis=0) / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
-    size = np.array([view.grid.width, view.grid.height])
     least = log_odds(np.array(view.threshold))
     along, aside = (np.where(np.isnan(each), np.nan, log_odds(each) - least) for each in (best, beside))
     return Seen(
         averaged(np.where(np.isnan(middle), np.nan, along), places.edge),
         averaged(aside, places.edge),
-        ((center >= 0) & (center < size)).all(axis=1),
+        _is_on(view.grid, center),
     )
 
 
@@ -122,10 +121,15 @@ def _pixels_on(grid: Grid, plane: pyproj.CRS) -> Callable[[np.ndarray], np.ndarr
     return to_pixels
 
 
+def _is_on(grid: Grid, pixels: np.ndarray) -> np.ndarray:
+    """Return which columns and rows, (n, 2) float64, lie on a grid: (n,) bool."""
+    columns, rows = pixels.T
+    return (columns >= 0) & (columns < grid.width) & (rows >= 0) & (rows < grid.height)
+
+
 def _probability_at(view: View, pixels: np.ndarray) -> np.ndarray:
     """Return the probability at columns and rows, (n, 2) float64: (n,) float64, NaN where there is none."""
-    size = np.array([view.grid.width, view.grid.height])
-    is_inside = (pixels >= 0).all(axis=1) & (pixels < size).all(axis=1)
+    is_inside = _is_on(view.grid, pixels)
     columns, rows = np.floor(pixels[is_inside]).astype(np.int64).T
     found = np.full(len(pixels), NO_DATA, dtype=np.uint8)
     found[is_inside] = view.probability[rows, columns]
