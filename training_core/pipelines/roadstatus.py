@@ -35,7 +35,7 @@ from ..geodata.vector_output import check_vector_output, write_layers
 from ..geodata.vectors import carried_fields, read_area, read_polygons, require_features, require_fields
 from ..jobs import RoadStatus
 from ..jobs.fields import word_in
-from ..jobs.status import STATE, STATES
+from ..jobs.status import IN_HAZARD, STATE, STATES
 from ..models.loading import load_model
 from ..networks.lines import (
     LineFields,
@@ -56,6 +56,8 @@ from ..system.large_arrays import allocate
 from ..system.outputs import Outputs
 
 _PURPOSE = "known roads"
+# A model that sees less of the known roads is of little use.
+_FEW_SEEN = 0.5
 _NUMBERS = ("lost_probability", "evidence", "beside", "expected", "evidence_before")
 
 
@@ -85,11 +87,25 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         stretches = stretches_of(roads, places, after, before, expected, area, hazards, job.min_stretch_m)
         table = _table(layer, roads, stretches, plane, reporter)
         write_layers(staged, {"status": table}, {"status": "LineString"})
+    _warn(table, job, reporter)
     lengths_m = table.groupby(STATE)["length_m"].sum()
     numbers = {"length_m": float(lengths_m.sum())}
     numbers |= {f"{state.replace(' ', '_')}_m": float(lengths_m.get(state, 0.0)) for state in STATES}
     reporter.log("; ".join(f"{state} {lengths_m[state]:,.0f} m" for state in STATES if state in lengths_m) + ".")
     return {"status": job.status, **numbers}
+
+
+def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) -> None:
+    """Warn of hazards without a road, and of a model that sees few of the roads."""
+    if job.hazards and not (table[STATE] == IN_HAZARD).any():
+        reporter.warning(f"No part of the {_PURPOSE} ({job.lines}) lies in the hazards ({job.hazards}).")
+    known_m, seen_m = (table["length_m"][chosen].sum() for chosen in (table["evidence"].notna(), table["evidence"] > 0))
+    if seen_m < _FEW_SEEN * known_m:
+        reporter.warning(
+            f"The model sees only {seen_m / known_m:.0%} of the {_PURPOSE} that the image shows, so few lost roads will "
+            "be found. Choose a larger reach (reach_m) if the lines are displaced, or a model that was fine-tuned on "
+            "this image."
+        )
 
 
 def _looks(images: list[str], roads: RoadGraph, plane: pyproj.CRS, job: RoadStatus, reporter: Reporter) -> list[Seen]:

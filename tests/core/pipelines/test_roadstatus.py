@@ -1,6 +1,7 @@
 """The job roadstatus: a town of which a road is covered, the fields of its lines, and input that does not fit."""
 
 import geopandas
+import numpy as np
 import pytest
 import rasterio
 from affine import Affine
@@ -9,7 +10,7 @@ from shapely import affinity, box
 from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
 from tests.core.support.towns import ROADS, SIDE_PX, on_map
 from training_core.errors import RoadSegError
-from training_core.events import Reporter
+from training_core.events import Reporter, Warning
 from training_core.jobs import RoadStatus
 from training_core.jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, SEEN
 from training_core.pipelines import roadstatus
@@ -67,6 +68,17 @@ def test_hazards_the_area_and_missing_data_are_states_of_their_own(town, learned
     states = table.groupby("name")["state"].agg(list)
     assert states["a"] == [HIDDEN, SEEN, OUTSIDE] and states["b"] == [SEEN, IN_HAZARD]
     assert table[table["state"] == HIDDEN]["lost_probability"].isna().all()
+
+
+def test_what_leaves_little_to_find_is_told(learned, lines, tmp_path):
+    blank = write_raster(tmp_path / "blank.tif", np.full((3, SIDE_PX, SIDE_PX), 60, dtype=np.uint8))
+    far = write_layer(tmp_path / "far.gpkg", on_map(box(5000, 0, 5100, 100)))
+    told = []
+    status = str(tmp_path / "status.gpkg")
+    job = RoadStatus(lines=lines, raster=blank, model=learned.model, status=status, hazards=far)
+    assert roadstatus.run(job, Reporter(told.append))["not_seen_m"] == 0
+    warnings = " ".join(each.message for each in told if isinstance(each, Warning))
+    assert "sees only 0%" in warnings and "lies in the hazards" in warnings
 
 
 def test_lines_and_images_of_different_places_are_refused(town, learned, lines, flooded, tmp_path):
