@@ -34,7 +34,7 @@ _ACROSS_M, _BESIDE_M = 1.0, np.array([10.0, 15.0, 20.0])
 # So many places of a group count as much as what is expected of all roads.
 _FEW = 100
 # From these probabilities of being lost on, a road is partly seen, and not seen.
-_PARTLY, _LOST = 0.2, 0.5
+_PARTLY, _LOST = 0.2, 0.35
 # Upper bounds, in meters, of widths that are about the same.
 _WIDTHS_M = (4.0, 6.0, 9.0, 14.0)
 COEFFICIENTS = {"constant": -3.137, "evidence": -0.932, "expected": 0.739}
