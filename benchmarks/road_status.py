@@ -72,7 +72,8 @@ def grounds(folder: Path) -> Iterator[Ground]:
         yield Ground(part, cropped(DATA / "banepa_rgb.tif", roads, folder / f"{part}.tif"), roads)
     for name, stem in (("suburb", "vegas_pan"), ("car_parks", "vegas_img0")):
         image = DATA / (f"{stem}.tif" if name == "suburb" else f"{stem}_rgb.tif")
-        yield Ground(name, Path(shutil.copyfile(image, folder / image.name)), read_roads(DATA / f"{stem}_roads.geojson"))
+        image = Path(shutil.copyfile(image, folder / image.name))
+        yield Ground(name, image, read_roads(DATA / f"{stem}_roads.geojson"))
     for seed, layout in ((41, "mixed"), (42, "rural")):
         image, truth = make_scene(folder / f"{layout}.tif", folder / f"{layout}_truth.gpkg", seed, layout)
         yield Ground(layout, image, read_roads(truth))

@@ -34,11 +34,11 @@ _ACROSS_M, _BESIDE_M = 1.0, np.array([10.0, 15.0, 20.0])
 # So many places of a group count as much as what is expected of all roads.
 _FEW = 100
 # From these probabilities of being lost on, a road is partly seen, and not seen.
-_PARTLY, _LOST = 0.2, 0.35
+_PARTLY, _LOST = 0.2, 0.5
 # Upper bounds, in meters, of widths that are about the same.
 _WIDTHS_M = (4.0, 6.0, 9.0, 14.0)
-COEFFICIENTS = {"constant": -3.137, "evidence": -0.932, "expected": 0.739}
-COEFFICIENTS_WITH_BEFORE = {"constant": -3.949, "evidence": -1.699, "before": 1.282}
+COEFFICIENTS = {"constant": -3.191, "evidence": -0.894, "expected": 0.726}
+COEFFICIENTS_WITH_BEFORE = {"constant": -3.963, "evidence": -1.621, "before": 1.128}
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ class RoadStatus(SegmentOptions):
     image. A class that the model hardly sees anywhere is therefore never said to be lost with certainty. With an image
     before, what the model did not see even then does not count as lost. Trees, shadows and clouds are not recognized.
 
-    The field lost_probability is the mean probability that the road is lost, where about one meter in ten is. From 0.35
+    The field lost_probability is the mean probability that the road is lost, where about one meter in ten is. From 0.5
     on a place is not seen, and from 0.2 on partly seen. The fields evidence, beside, expected and evidence_before are
     log odds of road along the line, beside it, along other roads like it, and in the image before. 0 is the threshold.
     """

@@ -102,8 +102,8 @@ def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) ->
     known_m, seen_m = (table["length_m"][chosen].sum() for chosen in (table["evidence"].notna(), table["evidence"] > 0))
     if seen_m < _FEW_SEEN * known_m:
         reporter.warning(
-            f"The model sees only {seen_m / known_m:.0%} of the {_PURPOSE} that the image shows, so few lost roads will "
-            "be found. Choose a larger reach (reach_m) if the lines are displaced, or a model that was fine-tuned on "
+            f"The model sees only {seen_m / known_m:.0%} of the {_PURPOSE} that the image shows, so few lost roads "
+            "will be found. Choose a larger reach (reach_m) if the lines are displaced, or a model that was fine-tuned on "
             "this image."
         )
 
