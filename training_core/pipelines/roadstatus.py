@@ -103,8 +103,8 @@ def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) ->
     if seen_m < _FEW_SEEN * known_m:
         reporter.warning(
             f"The model sees only {seen_m / known_m:.0%} of the {_PURPOSE} that the image shows, so few lost roads "
-            "will be found. Choose a larger reach (reach_m) if the lines are displaced, or a model that was fine-tuned on "
-            "this image."
+            "will be found. Choose a larger reach (reach_m) if the lines are displaced, or a model that was fine-tuned "
+            "on this image."
         )
 
 
