@@ -9,6 +9,7 @@ from .network import (
     ExportChanges,
     ExportNetwork,
     MakeChallenge,
+    RoadStatus,
     SampleAccuracy,
     ScoreNetwork,
 )
@@ -51,6 +52,7 @@ ALGORITHMS = (
     CheckAccuracy,
     ExportNetwork,
     CompareNetworks,
+    RoadStatus,
     ApplyReview,
     MakeChallenge,
     ExportChanges,

@@ -140,6 +140,24 @@ class CompareNetworks(JobAlgorithm):
     styles: ClassVar = {"changes": "changes", "reached": "reached"}
 
 
+class RoadStatus(JobAlgorithm):
+    """Known roads and images in; the roads with their state out."""
+
+    job_type = jobs.RoadStatus
+    group_id = "network"
+    keywords = "change,damage,disaster,event,flood,landslide,state,status,lost,blocked,before,after,line,road"
+    renamed: ClassVar = {"lines": "INPUT", "status": "OUTPUT"}
+    whole = ("lines",)
+    numbers: ClassVar = {
+        "seen_m": "Length that is seen (m)",
+        "partly_seen_m": "Length that is partly seen (m)",
+        "not_seen_m": "Length that is not seen (m)",
+        "in_a_hazard_m": "Length in a hazard (m)",
+        "hidden_m": "Hidden length (m)",
+        "outside_m": "Length outside (m)",
+    }
+
+
 class ApplyReview(JobAlgorithm):
     """A network and its review in; the reviewed network, and labels to train on, out."""
 

@@ -207,6 +207,17 @@ EXAMPLES = {
         "LOST_LENGTH_M",
         ("What has changed after a disaster",),
     ),
+    "roadstatus": Example(
+        {
+            "INPUT": "osm.gpkg",
+            "RASTER": "after_flood.tif",
+            "HAZARDS": "flood.gpkg",
+            "CLASS_FIELD": "highway",
+            "OUTPUT": "road_state.gpkg",
+        },
+        "NOT_SEEN_M",
+        (),
+    ),
     "applyreview": Example(
         {"INPUT": "town_roads.gpkg", "REVIEW": "town_roads review.gpkg", "OUTPUT": "town_reviewed.gpkg"},
         "REJECTED",

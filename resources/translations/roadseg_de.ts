@@ -1308,6 +1308,66 @@
         <translation>Orte mit unveränderter Route</translation>
     </message>
     <message>
+        <source>State of known roads</source>
+        <translation>Zustand bekannter Straßen</translation>
+    </message>
+    <message>
+        <source>change,damage,disaster,event,flood,landslide,state,status,lost,blocked,before,after,line,road</source>
+        <translation>Änderung,Schaden,Katastrophe,Ereignis,Hochwasser,Erdrutsch,Zustand,Status,verloren,gesperrt,vorher,nachher,Linie,Straße</translation>
+    </message>
+    <message>
+        <source>Known roads</source>
+        <translation>Bekannte Straßen</translation>
+    </message>
+    <message>
+        <source>Image after</source>
+        <translation>Bild nachher</translation>
+    </message>
+    <message>
+        <source>Image before</source>
+        <translation>Bild vorher</translation>
+    </message>
+    <message>
+        <source>Hazards</source>
+        <translation>Gefahrengebiete</translation>
+    </message>
+    <message>
+        <source>Class field</source>
+        <translation>Klassenfeld</translation>
+    </message>
+    <message>
+        <source>Reach (m)</source>
+        <translation>Reichweite (m)</translation>
+    </message>
+    <message>
+        <source>Roads with their state</source>
+        <translation>Straßen mit ihrem Zustand</translation>
+    </message>
+    <message>
+        <source>Length that is seen (m)</source>
+        <translation>Sichtbare Länge (m)</translation>
+    </message>
+    <message>
+        <source>Length that is partly seen (m)</source>
+        <translation>Teilweise sichtbare Länge (m)</translation>
+    </message>
+    <message>
+        <source>Length that is not seen (m)</source>
+        <translation>Nicht sichtbare Länge (m)</translation>
+    </message>
+    <message>
+        <source>Length in a hazard (m)</source>
+        <translation>Länge im Gefahrengebiet (m)</translation>
+    </message>
+    <message>
+        <source>Hidden length (m)</source>
+        <translation>Verdeckte Länge (m)</translation>
+    </message>
+    <message>
+        <source>Length outside (m)</source>
+        <translation>Länge außerhalb (m)</translation>
+    </message>
+    <message>
         <source>Apply a review</source>
         <translation>Prüfung anwenden</translation>
     </message>
@@ -1442,14 +1502,6 @@
     <message>
         <source>disaster,damage,flood,earthquake,before,after,change,lost,blocked,access,deep learning,workflow,road</source>
         <translation>Katastrophe,Schaden,Hochwasser,Erdbeben,vorher,nachher,Änderung,verloren,gesperrt,Erreichbarkeit,Deep Learning,Arbeitsablauf,Straße</translation>
-    </message>
-    <message>
-        <source>Image after</source>
-        <translation>Bild nachher</translation>
-    </message>
-    <message>
-        <source>Image before</source>
-        <translation>Bild vorher</translation>
     </message>
     <message>
         <source>MapRoulette challenge</source>

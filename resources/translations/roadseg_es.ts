@@ -1308,6 +1308,66 @@
         <translation>Lugares con la ruta sin cambios</translation>
     </message>
     <message>
+        <source>State of known roads</source>
+        <translation>Estado de vías conocidas</translation>
+    </message>
+    <message>
+        <source>change,damage,disaster,event,flood,landslide,state,status,lost,blocked,before,after,line,road</source>
+        <translation>cambio,daño,desastre,evento,inundación,deslizamiento,estado,perdida,bloqueada,antes,después,línea,vía,carretera</translation>
+    </message>
+    <message>
+        <source>Known roads</source>
+        <translation>Vías conocidas</translation>
+    </message>
+    <message>
+        <source>Image after</source>
+        <translation>Imagen posterior</translation>
+    </message>
+    <message>
+        <source>Image before</source>
+        <translation>Imagen anterior</translation>
+    </message>
+    <message>
+        <source>Hazards</source>
+        <translation>Zonas de peligro</translation>
+    </message>
+    <message>
+        <source>Class field</source>
+        <translation>Campo de la clase</translation>
+    </message>
+    <message>
+        <source>Reach (m)</source>
+        <translation>Alcance (m)</translation>
+    </message>
+    <message>
+        <source>Roads with their state</source>
+        <translation>Vías con su estado</translation>
+    </message>
+    <message>
+        <source>Length that is seen (m)</source>
+        <translation>Longitud visible (m)</translation>
+    </message>
+    <message>
+        <source>Length that is partly seen (m)</source>
+        <translation>Longitud parcialmente visible (m)</translation>
+    </message>
+    <message>
+        <source>Length that is not seen (m)</source>
+        <translation>Longitud no visible (m)</translation>
+    </message>
+    <message>
+        <source>Length in a hazard (m)</source>
+        <translation>Longitud en zona de peligro (m)</translation>
+    </message>
+    <message>
+        <source>Hidden length (m)</source>
+        <translation>Longitud oculta (m)</translation>
+    </message>
+    <message>
+        <source>Length outside (m)</source>
+        <translation>Longitud fuera (m)</translation>
+    </message>
+    <message>
         <source>Apply a review</source>
         <translation>Aplicar una revisión</translation>
     </message>
@@ -1442,14 +1502,6 @@
     <message>
         <source>disaster,damage,flood,earthquake,before,after,change,lost,blocked,access,deep learning,workflow,road</source>
         <translation>desastre,daño,inundación,terremoto,antes,después,cambio,perdido,bloqueado,acceso,aprendizaje profundo,flujo de trabajo,carretera</translation>
-    </message>
-    <message>
-        <source>Image after</source>
-        <translation>Imagen posterior</translation>
-    </message>
-    <message>
-        <source>Image before</source>
-        <translation>Imagen anterior</translation>
     </message>
     <message>
         <source>MapRoulette challenge</source>

@@ -1308,6 +1308,66 @@
         <translation>Lieux dont l'itinéraire est inchangé</translation>
     </message>
     <message>
+        <source>State of known roads</source>
+        <translation>État des routes connues</translation>
+    </message>
+    <message>
+        <source>change,damage,disaster,event,flood,landslide,state,status,lost,blocked,before,after,line,road</source>
+        <translation>changement,dégât,catastrophe,événement,inondation,glissement,état,statut,perdue,bloquée,avant,après,ligne,route</translation>
+    </message>
+    <message>
+        <source>Known roads</source>
+        <translation>Routes connues</translation>
+    </message>
+    <message>
+        <source>Image after</source>
+        <translation>Image après</translation>
+    </message>
+    <message>
+        <source>Image before</source>
+        <translation>Image avant</translation>
+    </message>
+    <message>
+        <source>Hazards</source>
+        <translation>Zones de danger</translation>
+    </message>
+    <message>
+        <source>Class field</source>
+        <translation>Champ de la classe</translation>
+    </message>
+    <message>
+        <source>Reach (m)</source>
+        <translation>Portée (m)</translation>
+    </message>
+    <message>
+        <source>Roads with their state</source>
+        <translation>Routes avec leur état</translation>
+    </message>
+    <message>
+        <source>Length that is seen (m)</source>
+        <translation>Longueur visible (m)</translation>
+    </message>
+    <message>
+        <source>Length that is partly seen (m)</source>
+        <translation>Longueur partiellement visible (m)</translation>
+    </message>
+    <message>
+        <source>Length that is not seen (m)</source>
+        <translation>Longueur non visible (m)</translation>
+    </message>
+    <message>
+        <source>Length in a hazard (m)</source>
+        <translation>Longueur en zone de danger (m)</translation>
+    </message>
+    <message>
+        <source>Hidden length (m)</source>
+        <translation>Longueur masquée (m)</translation>
+    </message>
+    <message>
+        <source>Length outside (m)</source>
+        <translation>Longueur à l'extérieur (m)</translation>
+    </message>
+    <message>
         <source>Apply a review</source>
         <translation>Appliquer une vérification</translation>
     </message>
@@ -1442,14 +1502,6 @@
     <message>
         <source>disaster,damage,flood,earthquake,before,after,change,lost,blocked,access,deep learning,workflow,road</source>
         <translation>catastrophe,dégât,inondation,séisme,avant,après,changement,perdu,bloqué,accès,apprentissage profond,chaîne de traitement,route</translation>
-    </message>
-    <message>
-        <source>Image after</source>
-        <translation>Image après</translation>
-    </message>
-    <message>
-        <source>Image before</source>
-        <translation>Image avant</translation>
     </message>
     <message>
         <source>MapRoulette challenge</source>

@@ -84,6 +84,10 @@ class Goods:
                 "lines": self.roads, "raster": self.probability, "aoi": self.aoi, "sample": str(out / "sample.gpkg"),
             },
             "checkaccuracy": {"sample": self.judged, "report": str(out / "report.html")},
+            "roadstatus": {
+                **_NATIVE, "lines": self.roads, "raster": self.raster, "before": self.raster, "hazards": self.aoi,
+                "aoi": self.aoi, "model": self.model, "status": str(out / "status.gpkg"),
+            },
             "applyreview": {
                 "lines": self.roads, "review": self.reviewed,
                 **{name: str(out / f"{name}.gpkg") for name in ("roads", "drawn", "no_road", "aoi")},

@@ -31,6 +31,7 @@ ROLES = {
     ("comparenetworks", "before"): LINES, ("comparenetworks", "after"): LINES, ("makechallenge", "layer"): LINES,
     ("exportchanges", "changes"): LINES, ("applyreview", "lines"): LINES,
     ("applyreview", "review"): LINES, ("sampleaccuracy", "lines"): LINES, ("checkaccuracy", "sample"): LINES,
+    ("roadstatus", "lines"): LINES, ("roadstatus", "hazards"): AREAS, ("roadstatus", "aoi"): AREAS,
     ("sampleaccuracy", "aoi"): AREAS,
     ("evaluate", "aoi"): AREAS, ("evaluate", "no_road"): AREAS, ("finetune", "aoi"): AREAS,
     ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
@@ -41,7 +42,7 @@ ROLES = {
 SLOW = ("finetune",)
 CARRYING = (
     ("cleannetwork", "lines"), ("exportnetwork", "lines"), ("comparenetworks", "before"), ("comparenetworks", "after"),
-    ("comparenetworks", "places"),
+    ("comparenetworks", "places"), ("roadstatus", "lines"),
 )  # fmt: skip
 SEED = 1789
 X, Y = 390000, 5820000

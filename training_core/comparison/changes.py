@@ -56,7 +56,7 @@ class ChangeSegments:
     @cached_property
     def lines(self) -> Lines:
         """The segments as n lines, with the attributes of the lines that they are parts of."""
-        return self.roads.lines.parted(_shapes_of(self.roads, self.intervals), self.intervals.edge)
+        return self.roads.lines.parted(shapes_of(self.roads, self.intervals), self.intervals.edge)
 
     def lengths_by_line(self) -> np.ndarray:
         """Return the length in meters of each line that is intact, displaced and unmatched: (lines, 3) float64."""
@@ -75,7 +75,7 @@ class _Remainder:
     @cached_property
     def graph(self) -> RoadGraph:
         """These parts alone: edge i is part i."""
-        return as_drawn(make_lines(_shapes_of(self.roads, self.parts)))
+        return as_drawn(make_lines(shapes_of(self.roads, self.parts)))
 
 
 def classify_changes(
@@ -136,7 +136,7 @@ def _pieces(parts: Intervals) -> tuple[Intervals, np.ndarray]:
     return Intervals(parts.edge[interval], begin_m, end_m), interval
 
 
-def _shapes_of(roads: RoadGraph, parts: Intervals) -> np.ndarray:
+def shapes_of(roads: RoadGraph, parts: Intervals) -> np.ndarray:
     """Return parts of a network as lines: (n,) object."""
     return shapely.remove_repeated_points(roads.lines_at(parts.edge, parts.begin_m, parts.end_m))
 
@@ -146,8 +146,8 @@ def _settled(
 ) -> tuple[Intervals, np.ndarray, np.ndarray]:
     """Return pieces, which cover their lines in order, merged into segments none of which is too short."""
     length_m = pieces.end_m - pieces.begin_m
-    kind = _without_flicker(pieces.edge, length_m, kind, min_stretch_m)
-    run, first = _runs_of(pieces.edge, kind)
+    kind = without_flicker(pieces.edge, length_m, kind, min_stretch_m)
+    run, first = runs_of(pieces.edge, kind)
     last = np.append(first[1:], len(kind))[: len(first)] - 1
     # The offset of a run is the mean of its displaced pieces by their length.
     moved = np.isfinite(offset_m)
@@ -158,17 +158,17 @@ def _settled(
     return intervals, kind[first], np.where(kind[first] == DISPLACED, mean_m, np.nan)
 
 
-def _runs_of(edge: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def runs_of(edge: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of each piece's run (of one kind on one line), and the first piece of each run."""
     begins = np.ones(len(edge), dtype=bool)
     begins[1:] = (np.diff(edge) != 0) | (np.diff(kind) != 0)
     return np.cumsum(begins) - 1, np.flatnonzero(begins)
 
 
-def _without_flicker(edge: np.ndarray, length_m: np.ndarray, kind: np.ndarray, min_stretch_m: float) -> np.ndarray:
+def without_flicker(edge: np.ndarray, length_m: np.ndarray, kind: np.ndarray, min_stretch_m: float) -> np.ndarray:
     """Return the kinds of pieces after short runs, the shortest first, took the kind of their longer neighbor."""
     while len(kind):
-        run, first = _runs_of(edge, kind)
+        run, first = runs_of(edge, kind)
         run_m, run_kind = np.bincount(run, length_m), kind[first]
         # Lengths of each run's neighbors on the same line, -1 where there is none.
         goes_on = np.append(edge[first][1:] == edge[first][:-1], False)

@@ -68,6 +68,7 @@ from .shared import (
     ProcessOptions,
     SegmentOptions,
 )
+from .status import RoadStatus
 
 JOBS: dict[str, type[Job]] = {
     job.name: job
@@ -85,6 +86,7 @@ JOBS: dict[str, type[Job]] = {
         SampleAccuracy,
         CheckAccuracy,
         CompareNetworks,
+        RoadStatus,
         ApplyReview,
         MakeChallenge,
         ExportChanges,

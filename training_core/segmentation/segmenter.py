@@ -23,7 +23,7 @@ from ..events import Reporter
 from ..geodata.pixel_codes import CERTAIN, lowest_byte, to_byte
 from ..geodata.rasters import MIN_KNOWN, open_for_model
 from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX, Tile, round_up
-from ..jobs import Evaluate, ExtractRoads, MapRegion, Segment
+from ..jobs import Evaluate, ExtractRoads, MapRegion, RoadStatus, Segment
 from ..models.deepness import UNKNOWN
 from ..models.engines import ENGINES, INT8, TRIAL_STEPS, Engine, choose_engine, engines_for
 from ..models.model_card import ModelCard
@@ -43,7 +43,7 @@ from .work_plan import (
     trial_size,
 )
 
-SegmentJob = Union[Evaluate, ExtractRoads, MapRegion, Segment]
+SegmentJob = Union[Evaluate, ExtractRoads, MapRegion, RoadStatus, Segment]
 
 # From so many tiles on it pays to prepare for their shape, and from so many cores on to try whether several tiles at
 # once are faster; for several images it always does. The trial has no more images than this.

@@ -51,6 +51,7 @@ def test_every_model_may_be_the_starter(planted_starter):
     fields = [(job, field) for job in JOBS.values() for field in job.option_fields() if field.option.kind == MODEL]
     assert {job.name for job, _ in fields} == {
         "finetune", "segment", "extractroads", "mapregion", "evaluate", "exportmodel", "quantize", "profile", "live",
+        "roadstatus",
     }  # fmt: skip
     for job, field in fields:
         meant = with_model_paths(job(**{field.name: STARTER}))

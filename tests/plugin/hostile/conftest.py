@@ -33,6 +33,7 @@ TABLE = {
     "checkaccuracy": {"INPUT": "lines", "REPORT": ".html"},
     "exportnetwork": {"INPUT": "lines", "GRAPHML": ".graphml"},
     "comparenetworks": {"INPUT": "lines", "BEFORE": "lines", "OUTPUT": ".gpkg"},
+    "roadstatus": {"INPUT": "lines", "RASTER": "image", "MODEL": "model", "HAZARDS": "area", "OUTPUT": ".gpkg"},
     "applyreview": {"INPUT": "lines", "REVIEW": "lines", "OUTPUT": ".gpkg"},
     "makechallenge": {"INPUT": "lines", "OUTPUT": ".json"},
     "exportchanges": {"INPUT": "lines", "EXTRACT": "profile", "OUTPUT": ".osc"},
@@ -51,8 +52,8 @@ ALL_OUTPUTS = (
     + """
 options = job()["options"]
 for name, path in options.items():
-    if name in ("roads", "nodes", "suggestions", "errors", "changes", "sample", "reached", "places") and path \
-            and not os.path.exists(path):
+    if name in ("roads", "nodes", "suggestions", "errors", "changes", "sample", "reached", "places", "status") \
+            and path and not os.path.exists(path):
         write(path, name, ogr.wkbLineString, {"length_m": ogr.OFTReal},
               [("LINESTRING (350001 3059999, 350011 3059999)", {"length_m": 10.0})] * 300)
     elif name in ("mask", "report", "model", "onnx", "graphml", "challenge", "raster") and path \

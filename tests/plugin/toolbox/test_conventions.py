@@ -28,7 +28,7 @@ IDS = {
     "roads": {"segment", "vectorize", "extractroads", "mapregion"},
     "network": {
         "cleannetwork", "scorenetwork", "sampleaccuracy", "checkaccuracy", "exportnetwork", "comparenetworks",
-        "applyreview",
+        "applyreview", "roadstatus",
         "makechallenge", "exportchanges",
     },
     "workflows": {"maproads", "finetuneandmap", "learnfromreview", "updateosm", "changedroads"},

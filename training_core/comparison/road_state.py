@@ -1,0 +1,223 @@
+"""The state of known roads: what probabilities of road show along their lines, and the stretches of each state.
+
+Scope: lines in meters, and probabilities on grids. Independent of models, layers and files.
+
+The evidence at a place is the log odds of the highest probability across the line there, less those of the threshold,
+averaged along the line. It is expected to be what roads of the same class and width have in the same image; with an
+image before, what this line had there. A logistic regression of the two gives the probability that the road is lost.
+`benchmarks/road_status.py` plants the events on which it is fitted, where about one meter in ten is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyproj
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from ..geodata.grid import Grid
+from ..geodata.pixel_codes import CERTAIN, NO_DATA
+from ..jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, PARTLY_SEEN, SEEN
+from ..networks.link_prediction import logistic
+from ..networks.road_graph import Places, RoadGraph, places_along
+from ..networks.surroundings import log_odds
+from .buffer_matching import Intervals
+from .changes import runs_of, without_flicker
+
+# Distance between places, and the length along a line over which evidence is averaged.
+_STEP_M, _WINDOW_M = 2.0, 40.0
+# Distances between samples across a line, and from it to samples beside it.
+_ACROSS_M, _BESIDE_M = 1.0, np.array([10.0, 15.0, 20.0])
+# So many places of a group count as much as what is expected of all roads.
+_FEW = 100
+# From these probabilities of being lost on, a road is partly seen, and not seen.
+_PARTLY, _LOST = 0.2, 0.5
+# Upper bounds, in meters, of widths that are about the same.
+_WIDTHS_M = (4.0, 6.0, 9.0, 14.0)
+COEFFICIENTS = {"constant": -3.191, "evidence": -0.894, "expected": 0.726}
+COEFFICIENTS_WITH_BEFORE = {"constant": -3.963, "evidence": -1.621, "before": 1.128}
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Probability bytes of an image on a grid, (height, width) uint8, and the threshold of road."""
+
+    probability: np.ndarray
+    grid: Grid
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a view shows at n places along lines: float64 evidence along and beside it, NaN where it has no data."""
+
+    along: np.ndarray
+    beside: np.ndarray
+    is_inside: np.ndarray  # bool: on the grid
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """Stretches of lines, as drawn, of one state each; they cover the lines in order.
+
+    Numbers are means along a stretch, (n,) float64: NaN where nothing is known.
+    """
+
+    intervals: Intervals
+    state: np.ndarray  # (n,) object: a word of `jobs.status.STATES`
+    lost_probability: np.ndarray
+    evidence: np.ndarray
+    beside: np.ndarray
+    expected: np.ndarray
+    evidence_before: np.ndarray
+
+
+def places_on(roads: RoadGraph) -> Places:
+    """Return the places along lines, as drawn, at which their state is found."""
+    return places_along(roads, _STEP_M)
+
+
+def look(view: View, roads: RoadGraph, places: Places, plane: pyproj.CRS, reach_m: float) -> Seen:
+    """Return what a view shows at places; roads may lie up to `reach_m` beside their lines."""
+    points, heading = roads.points_at(places), roads.headings_at(places)
+    to_pixels = _pixels_on(view.grid, plane)
+    center = to_pixels(points)
+    # One meter to the left, in pixels.
+    left = to_pixels(points + np.column_stack([-heading[:, 1], heading[:, 0]])) - center
+
+    def seen(offset_m: float) -> np.ndarray:
+        return _probability_at(view, center + offset_m * left)
+
+    count = int(np.ceil(reach_m / _ACROSS_M))
+    best = middle = seen(0.0)
+    for offset_m in np.linspace(-reach_m, reach_m, 2 * count + 1):
+        best = np.fmax(best, seen(offset_m))
+    beside = np.stack([seen(offset_m) for offset_m in (*-_BESIDE_M, *_BESIDE_M)])
+    known = np.isfinite(beside)
+    beside = np.where(known, beside, 0).sum(axis=0) / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+    least = log_odds(np.array(view.threshold))
+    along, aside = (np.where(np.isnan(each), np.nan, log_odds(each) - least) for each in (best, beside))
+    return Seen(
+        averaged(np.where(np.isnan(middle), np.nan, along), places.edge),
+        averaged(aside, places.edge),
+        _is_on(view.grid, center),
+    )
+
+
+def _pixels_on(grid: Grid, plane: pyproj.CRS) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from points of a plane, (n, 2), to columns and rows of a grid, (n, 2) float64."""
+    to_map = pyproj.Transformer.from_crs(plane, grid.crs, always_xy=True)
+    inverse, middle = ~grid.transform, grid.transform @ (grid.width / 2, grid.height / 2)
+
+    def to_pixels(points: np.ndarray) -> np.ndarray:
+        x, y = to_map.transform(*points.T)
+        if grid.crs.is_geographic:  # longitudes may run on across the antimeridian
+            x = x + 360 * np.rint((middle[0] - x) / 360)
+        return np.column_stack([inverse.a * x + inverse.b * y + inverse.c, inverse.d * x + inverse.e * y + inverse.f])
+
+    return to_pixels
+
+
+def _is_on(grid: Grid, pixels: np.ndarray) -> np.ndarray:
+    """Return which columns and rows, (n, 2) float64, lie on a grid: (n,) bool."""
+    columns, rows = pixels.T
+    return (columns >= 0) & (columns < grid.width) & (rows >= 0) & (rows < grid.height)
+
+
+def _probability_at(view: View, pixels: np.ndarray) -> np.ndarray:
+    """Return the probability at columns and rows, (n, 2) float64: (n,) float64, NaN where there is none."""
+    is_inside = _is_on(view.grid, pixels)
+    columns, rows = np.floor(pixels[is_inside]).astype(np.int64).T
+    found = np.full(len(pixels), NO_DATA, dtype=np.uint8)
+    found[is_inside] = view.probability[rows, columns]
+    return np.where(found == NO_DATA, np.nan, found / CERTAIN)
+
+
+def averaged(values: np.ndarray, line: np.ndarray) -> np.ndarray:
+    """Return the mean of values, (n,) float64, around each place on its line: (n,) float64; NaN stays and is left out.
+
+    Lines are (n,) int64, ascending.
+    """
+    known, place = np.isfinite(values), np.arange(len(values))
+    half = int(_WINDOW_M / _STEP_M / 2)
+    begin = np.maximum(place - half, np.searchsorted(line, line, "left"))
+    end = np.minimum(place + half + 1, np.searchsorted(line, line, "right"))
+    total, count = (np.concatenate([[0], np.cumsum(each)]) for each in (np.where(known, values, 0.0), known))
+    return np.where(known, (total[end] - total[begin]) / np.maximum(count[end] - count[begin], 1), np.nan)
+
+
+def groups_of(classes: np.ndarray, width_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class of each line, and its class and width together: (n,) int64 each.
+
+    Classes are (n,) object, and widths (n,) float64, NaN where unknown.
+    """
+    of_class = np.unique(classes.astype(str), return_inverse=True)[1].ravel()
+    of_width = np.where(np.isnan(width_m), len(_WIDTHS_M) + 1, np.digitize(width_m, _WIDTHS_M))
+    return of_class, of_class * (len(_WIDTHS_M) + 2) + of_width
+
+
+def expected_evidence(along: np.ndarray, line: np.ndarray, groups: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Return what evidence is expected at each place, (n,) float64: that of other lines of its group.
+
+    Groups, (lines,) int64 each, become smaller. In small ones, what is expected of the larger counts as well.
+    """
+    known = np.isfinite(along)
+    values = np.where(known, along, 0.0)
+    expected = np.full(len(along), values.sum() / max(1, known.sum()))
+    own_count, own_total = np.bincount(line, known), np.bincount(line, values)
+    for group in groups:
+        at = group[line]
+        count = np.bincount(at, known)[at] - own_count[line]
+        total = np.bincount(at, values)[at] - own_total[line]
+        expected = (total + _FEW * expected) / (count + _FEW)
+    return expected
+
+
+def lost_probability(along: np.ndarray, expected: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return the probability that a road is lost at each place, (n,) float64; NaN without evidence.
+
+    `before`, (n,) float64, is the evidence in an image before; NaN where there is none.
+    """
+    constant = np.ones(len(along))
+    alone = logistic({"constant": constant, "evidence": along, "expected": expected}, COEFFICIENTS)
+    pair = logistic({"constant": constant, "evidence": along, "before": before}, COEFFICIENTS_WITH_BEFORE)
+    return np.where(np.isnan(before), alone, pair)
+
+
+def stretches_of(
+    roads: RoadGraph, places: Places, after: Seen, before: Seen | None, expected: np.ndarray,
+    area: BaseGeometry | None, hazards: BaseGeometry, min_stretch_m: float,
+) -> Stretches:  # fmt: skip
+    """Return the stretches of lines, none shorter than `min_stretch_m` unless its line is.
+
+    Hazards come first, and what lies outside the area, or outside the image, second. No area means everywhere.
+    """
+    unknown = np.full(len(places), np.nan)
+    evidence_before = unknown if before is None else before.along
+    lost = lost_probability(after.along, expected, evidence_before)
+    points = roads.points_at(places)
+    is_inside = after.is_inside if area is None else after.is_inside & shapely.contains_xy(area, points)
+    cases = {
+        IN_HAZARD: shapely.contains_xy(hazards, points), OUTSIDE: ~is_inside, HIDDEN: np.isnan(lost),
+        NOT_SEEN: lost >= _LOST, PARTLY_SEEN: lost >= _PARTLY,
+    }  # fmt: skip
+    words = np.array([*cases, SEEN], dtype=object)
+    kind = np.select(list(cases.values()), np.arange(len(cases)), len(cases))
+    # Each place stands for an equal part of its line.
+    part_m = roads.length_m[places.edge] / np.bincount(places.edge)[places.edge]
+    kind = without_flicker(places.edge, part_m, kind, min_stretch_m)
+    run, first = runs_of(places.edge, kind)
+    last = np.append(first[1:], len(kind))[: len(first)] - 1
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        known = np.isfinite(values) & (after.is_inside)
+        count = np.bincount(run[known], minlength=len(first))
+        total = np.bincount(run[known], values[known], minlength=len(first))
+        return np.divide(total, count, out=np.full(len(first), np.nan), where=count > 0)
+
+    begin_m, end_m = places.along_m - part_m / 2, places.along_m + part_m / 2
+    numbers = map(mean, (lost, after.along, after.beside, expected, evidence_before))
+    return Stretches(Intervals(places.edge[first], begin_m[first], end_m[last]), words[kind[first]], *numbers)
