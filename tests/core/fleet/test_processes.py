@@ -121,10 +121,14 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
     assert len(workers) == 2 and psutil.wait_procs(workers, timeout=10)[1] == []
 
 
-def test_what_no_worker_can_be_prepared_with_is_an_error_before_any_work(monkeypatch):
+def test_what_no_worker_can_be_prepared_with_is_an_error_before_any_work():
     with pytest.raises(RuntimeEnvironmentError, match=r"worker 0 .*The engine openvino cannot be used"):
         start(broken=True)
     assert workers_now() == []
+
+
+@pytest.mark.slow
+def test_where_no_worker_starts_it_is_an_error(monkeypatch):
     monkeypatch.setattr(processes, "MAX_KILLS", 1)
     with pytest.raises(WorkerError, match="2 processes of this machine: no worker has started"):
         start(deadly=True)

@@ -230,7 +230,10 @@ def drawn_wrong(folder, kind):
     return write_layer(folder / f"{kind}.gpkg", *map(on_map, shapes))
 
 
-@pytest.mark.parametrize("kind", ["beside", "inverted", "off"])
+_SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("kind", ["beside", pytest.param("inverted", marks=_SLOW), pytest.param("off", marks=_SLOW)])
 def test_where_labels_are_wrong_the_base_model_is_handed_over_and_the_reason_is_told(town, learned, tmp_path, kind):
     events, report = [], tmp_path / "report.html"
     options = on_town(town, base_model=learned.model, steps=6, learning_rate=0.001, report=str(report))
