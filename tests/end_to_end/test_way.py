@@ -69,6 +69,7 @@ def test_evaluating_gives_scores_a_report_and_json(ground, evaluated):
     assert f"{result['PIXEL_F1']:.3f}" in page and "://" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
 
 
+@pytest.mark.slow
 def test_chips_in_the_form_of_coco_are_scored_as_the_image_is(ground, evaluated, tmp_path):
     chips = tmp_path / "Ausschnitte ß"
     roads = {"INPUT": [str(ground.image)], "ROADS": str(ground.roads), "WIDTH_FIELD": "width_m"}

@@ -96,6 +96,7 @@ def test_a_web_map_gives_the_roads_of_its_pixels(ground, tiles, tmp_path):
     assert (values == wanted).mean() > 0.99
 
 
+@pytest.mark.slow
 def test_a_web_map_is_learned_from_and_scored_as_a_file_of_its_pixels_is(ground, tiles, tmp_path):
     west, south, east, north = _bounds(gdal.Open(str(ground.image)))
     west, south, east, north = west + 20, south + 20, east - 20, north - 20
