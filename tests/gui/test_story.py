@@ -65,7 +65,8 @@ def test_mask_roads_and_way_are_in_the_layer_tree(seen):
 
 def test_a_batch_runs_all_of_its_rows(seen, folder):
     assert "failed" not in seen["batch"]["log"]
-    assert names(seen["layers_after_batch"]).count('"Roads') == names(seen["layers"]).count('"Roads') + 2
+    # A batch names each layer after its file, which is not a temporary one.
+    assert '"joined"' in names(seen["layers_after_batch"]) and '"open"' in names(seen["layers_after_batch"])
     assert (folder / "joined.gpkg").is_file() and (folder / "open.gpkg").is_file()
 
 
