@@ -50,7 +50,7 @@ KINDS = ("copied", "mud", "water", "rubble")
 OFFSETS_M, EVENTS, REACH_M = (0.0, 2.5, 5.0), 2, 4.0
 WAYS = ("state", "with before", "comparison")
 BANDS = (1, 2, 3)
-SHARE, SHORTEST_M, LONGEST_M = 0.1, 40.0, 90.0
+LOST_FRACTION, SHORTEST_M, LONGEST_M = 0.1, 40.0, 90.0
 APART_M, MARGIN_M, SAMPLE_M, LONG_M = 20.0, 60.0, 2.0, 50.0
 # Parts of full brightness; one band takes their mean.
 COLORS = {"mud": (0.44, 0.35, 0.25), "water": (0.28, 0.31, 0.32), "rubble": (0.5, 0.48, 0.45)}
@@ -107,7 +107,7 @@ def tiff(values: np.ndarray) -> dict[str, object]:
 def events(ground: Ground, seed: int) -> geopandas.GeoDataFrame:
     """Return the areas to cover, each around a stretch of a road, with the kind of its event."""
     random, lines = np.random.default_rng(seed), ground.roads.geometry
-    wanted_m, areas, kinds = SHARE * lines.length.sum(), [], []
+    wanted_m, areas, kinds = LOST_FRACTION * lines.length.sum(), [], []
     for row in random.permutation(len(lines)):
         line = lines.iloc[row]
         length_m = min(random.uniform(SHORTEST_M, LONGEST_M), line.length)
@@ -212,7 +212,7 @@ class Run:
         return sum(said[self.event == each].mean() >= 0.5 for each in np.unique(self.event[self.event >= 0]))
 
     def found_at(self, precision: float) -> int:
-        """Count the events found where so much of what is said to be lost is lost."""
+        """Count the events found at the lowest threshold with a precision."""
         order = np.argsort(-self.probability, kind="stable")
         precise = np.cumsum(self.event[order] >= 0) / np.arange(1, len(order) + 1)
         good = np.flatnonzero(precise >= precision)
@@ -349,7 +349,7 @@ def show(name: str, way: str, planted: Run, nothing: Run) -> None:
 
 
 def show_calibration(run: Run) -> None:
-    """Print which share is lost of what is said to be lost with a probability."""
+    """Print the calibration: the mean probability of being lost, and the fraction that is lost, by bins."""
     edges = (0.0, 0.05, 0.2, 0.5, 0.7, 0.9, 1.01)
     for low, high in zip(edges, edges[1:]):
         here = (run.probability >= low) & (run.probability < high)

@@ -143,8 +143,8 @@ MODELS = {
         "Learn from the review",
         "Teach a model the answers of a review, and extract the other roads anew: Apply a review, Fine-tune a model, "
         "Extract roads, then Apply a review again.",
-        "The model learns from reviewed and drawn lines as roads, and from rejected ones as background. All lines that "
-        "nobody has judged are replaced by what it then extracts. Judged lines stay as they are, and rejected "
+        "The model learns from reviewed and drawn lines as roads, and from rejected ones as background. The roads that "
+        "it then extracts replace all unjudged lines. Judged lines stay as they are, and rejected "
         "stretches stay empty. Repeat this with the resulting roads, their review, and the model. Give the earlier "
         "review as the other one, so that stretches that were rejected in it stay empty, too.",
         "review,active learning,verdict,accept,reject,improve,fine-tune,train,extract,deep learning,workflow,road",

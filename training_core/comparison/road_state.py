@@ -213,7 +213,7 @@ def stretches_of(
     last = np.append(first[1:], len(kind))[: len(first)] - 1
 
     def mean(values: np.ndarray) -> np.ndarray:
-        known = np.isfinite(values) & (after.is_inside)
+        known = np.isfinite(values) & after.is_inside
         count = np.bincount(run[known], minlength=len(first))
         total = np.bincount(run[known], values[known], minlength=len(first))
         return np.divide(total, count, out=np.full(len(first), np.nan), where=count > 0)

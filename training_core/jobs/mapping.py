@@ -6,10 +6,11 @@ Scope: the fields and their texts. Independent of how roads are found; standard 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from ..errors import JobError, shown
 from .fields import parse_interval
+from .json_fields import Range
 from .networks import NodingOptions, bridge_option
 from .option import (
     FOLDER,
@@ -26,6 +27,9 @@ from .option import (
 )
 from .shared import THRESHOLDS, CleaningOptions, MaskValueOptions, NetworkOptions, SegmentOptions, model_option
 
+# A threshold in a document, and how many areas with a threshold of their own it may have.
+Threshold = Annotated[float, Range(*THRESHOLDS)]
+MAX_AREAS = 10_000
 # How addresses of a Dask scheduler begin.
 SCHEDULER_PROTOCOLS = ("tcp://", "tls://")
 
@@ -127,6 +131,14 @@ class Vectorize(MaskValueOptions, NetworkOptions):
         "separate components. They are ranked by the number of shortest paths that a road there would change. Check "
         "the first ten."
     )
+
+
+@dataclass(frozen=True)
+class ThresholdArea:
+    """Polygons as WKT in the CRS of a raster, and the threshold that holds there."""
+
+    geometry: Annotated[str, Range(1, 1_000_000)]
+    threshold: Threshold
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def read_line_layer(
     It may be empty: a job writes such a layer where it finds no road. An extract of OpenStreetMap means its roads, with
     the index of the whole layer; other `named` fields, too, may be tags (see `osm_layers.network_roads`). Raises
     LayerError if the layer cannot be read, has other geometries than lines, none of any length, or lacks a field; an
-    extract has no road; or a line crosses itself far more often than a drawn one.
+    extract has no road; a line crosses itself far more often than a drawn one; or it leads beyond the Earth.
     """
     layer = read_layer(path, purpose, reporter)
     if len(layer) and (is_osm_file(path) or is_extract(layer)):

@@ -29,14 +29,13 @@ from ..geodata.road_raster import read_probability, values_of
 from ..geodata.shapes import shape_of, valid
 from ..jobs import NetworkOptions, Trace
 from ..jobs.json_fields import Range
-from ..jobs.shared import THRESHOLDS
+from ..jobs.mapping import MAX_AREAS, Threshold, ThresholdArea
 from ..system.commands import parse_line, read_command
 
 # Paths are sought in cells of about this size, half of the narrowest road; finer pixels are averaged.
 _CELL_M = 1.0
 # The process sleeps this long before it checks for signals.
 _IDLE_S = 1.0
-_Threshold = Annotated[float, Range(*THRESHOLDS)]
 _Coordinate = Annotated[float, Range(-MAX_COORDINATE, MAX_COORDINATE)]
 
 
@@ -58,21 +57,13 @@ class To(_Place):
 
 
 @dataclass(frozen=True)
-class _Area:
-    """Polygons as WKT in the CRS of the raster, and the threshold that holds there."""
-
-    geometry: Annotated[str, Range(0, 1_000_000)]
-    threshold: _Threshold
-
-
-@dataclass(frozen=True)
 class Lines:
     """The lines of a view (left, bottom, right, top) are wanted. Not answered if another one of these waits."""
 
     sequence: Annotated[int, Range(0, 2**53)]
     extent: tuple[_Coordinate, _Coordinate, _Coordinate, _Coordinate]
-    threshold: _Threshold
-    areas: Annotated[tuple[_Area, ...], Range(0, 10_000)] = ()
+    threshold: Threshold
+    areas: Annotated[tuple[ThresholdArea, ...], Range(0, MAX_AREAS)] = ()
 
     def __post_init__(self) -> None:
         self.shapes()  # so that a command with something else is skipped

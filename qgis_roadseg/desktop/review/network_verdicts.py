@@ -50,8 +50,6 @@ from .review_lines import check_written, signature
 # The number of a line in its network.
 LINE = "line"
 _FIELDS = f"field={CHANGE}:string&field={REVIEW}:string&field={LINE}:int8&field={REVIEWER}:string"
-# How many undecided lines are looked through for one that was not skipped.
-_NEAREST = 200
 # A line is decided but for this fraction of its length, and verdicts lie on it to within the other one.
 _REST, _ROUNDING = 0.01, 1e-4
 
@@ -179,7 +177,7 @@ class NetworkVerdicts:
     def next(self, place: QgsPointXY) -> Optional[QgsPointXY]:
         """Return the middle of the nearest line that is left; skipped ones come when there is no other."""
         for skipped in (self._skipped, set()):
-            for line in self._index.nearestNeighbor(place, _NEAREST + len(skipped)):
+            for line in self._index.nearestNeighbor(place, 1 + len(skipped)):
                 if line not in skipped:
                     return self._left[line].geometry().boundingBox().center()
             self._skipped = set()

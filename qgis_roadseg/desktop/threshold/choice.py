@@ -12,28 +12,20 @@ from typing import Annotated
 from qgis.core import Qgis, QgsFeature, QgsGeometry, QgsProject, QgsRasterLayer, QgsVectorLayer
 
 from ....training_core.jobs.json_fields import Range, parse, read
+from ....training_core.jobs.mapping import MAX_AREAS, Threshold, ThresholdArea
 from ....training_core.jobs.shared import THRESHOLDS
 from ...layers.styles import THRESHOLD_PROPERTY
 
 # One step changes the odds of the threshold by this factor: 0.5 becomes 0.38 or 0.62.
 _STEP = 1.6
-_Threshold = Annotated[float, Range(*THRESHOLDS)]
-
-
-@dataclass(frozen=True)
-class Area:
-    """A polygon or multipolygon as WKT, and its threshold."""
-
-    geometry: Annotated[str, Range(1, 1_000_000)]
-    threshold: _Threshold
 
 
 @dataclass(frozen=True)
 class Choice:
     """The threshold of a raster, and areas in its CRS in the order in which they were drawn: the last one holds."""
 
-    threshold: _Threshold = 0.5
-    areas: Annotated[tuple[Area, ...], Range(0, 10_000)] = ()
+    threshold: Threshold = 0.5
+    areas: Annotated[tuple[ThresholdArea, ...], Range(0, MAX_AREAS)] = ()
     crs: str = ""
 
     def stepped(self, shape: QgsGeometry, is_more: bool) -> "Choice":
@@ -43,7 +35,7 @@ class Choice:
         here = held[-1].threshold if held else self.threshold
         odds = here / (1 - here) * (1 / _STEP if is_more else _STEP)
         _, threshold, _ = sorted([*THRESHOLDS, round(odds / (1 + odds), 3)])
-        return replace(self, areas=(*self.areas, Area(shape.asWkt(), threshold)))
+        return replace(self, areas=(*self.areas, ThresholdArea(shape.asWkt(), threshold)))
 
 
 def read_choice(layer: QgsRasterLayer) -> Choice:

@@ -20,7 +20,7 @@ from roadseg.qgis_roadseg.desktop.review.control import Review
 from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
 
 from ..support.acting import memory_layer
-from ..support.window import Window, left_behind, messages
+from ..support.window import left_behind, messages, open_window
 
 pytestmark = pytest.mark.usefixtures("qgis_new_project")
 
@@ -57,17 +57,7 @@ def network(tmp_path):
 
 @pytest.fixture
 def window(network, qgis_app):
-    window = Window()
-    window.mainWindow().setCentralWidget(window.mapCanvas())
-    window.mainWindow().resize(900, 500)
-    window.mainWindow().show()
-    QApplication.setActiveWindow(window.mainWindow())
-    qgis_app.processEvents()
-    canvas = window.mapCanvas()
-    canvas.setDestinationCrs(network.crs())
-    canvas.setExtent(VIEW)
-    window.setActiveLayer(network)
-    return window
+    return open_window(network, VIEW, network.crs())
 
 
 @pytest.fixture

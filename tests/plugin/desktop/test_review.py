@@ -21,14 +21,14 @@ from qgis.core import (
 from qgis.gui import QgsMapTool, QgsMapToolPan
 from qgis.PyQt.QtCore import QMetaType, Qt
 from qgis.PyQt.QtTest import QTest
-from qgis.PyQt.QtWidgets import QAction, QApplication
+from qgis.PyQt.QtWidgets import QAction
 from roadseg.qgis_roadseg.desktop.review.control import Review
 from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
 from roadseg.training_core.jobs.accuracy import place_of
 from roadseg.training_core.jobs.accuracy_estimates import estimate
 
 from ..support.acting import memory_layer
-from ..support.window import Window, left_behind, messages
+from ..support.window import left_behind, messages, open_window
 
 pytestmark = pytest.mark.usefixtures("qgis_new_project")
 
@@ -82,18 +82,10 @@ def layer(path):
 
 @pytest.fixture
 def window(layer, qgis_app):
-    window = Window()
-    window.mainWindow().setCentralWidget(window.mapCanvas())
-    window.mainWindow().resize(900, 500)
-    window.mainWindow().show()
-    QApplication.setActiveWindow(window.mainWindow())
-    qgis_app.processEvents()
-    canvas = window.mapCanvas()
-    canvas.setDestinationCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
-    canvas.setLayers([layer])
-    canvas.setExtent(QgsRectangle.fromCenterAndSize(NEAR_LOST, 200, 100))
-    canvas.zoomScale(1000)
-    window.setActiveLayer(layer)
+    extent, crs = QgsRectangle.fromCenterAndSize(NEAR_LOST, 200, 100), QgsCoordinateReferenceSystem("EPSG:32645")
+    window = open_window(layer, extent, crs)
+    window.mapCanvas().setLayers([layer])
+    window.mapCanvas().zoomScale(1000)
     return window
 
 

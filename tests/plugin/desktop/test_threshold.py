@@ -22,7 +22,7 @@ from roadseg.qgis_roadseg.desktop.threshold import control, map_view
 from roadseg.qgis_roadseg.desktop.threshold.control import Threshold
 from roadseg.qgis_roadseg.layers.styles import THRESHOLD_PROPERTY
 
-from ..support.window import Window, left_behind, messages
+from ..support.window import left_behind, messages, open_window
 
 pytestmark = pytest.mark.usefixtures("qgis_new_project", "no_settings", "provider")
 
@@ -65,17 +65,8 @@ def probability(image):
 
 @pytest.fixture
 def window(probability, qgis_app):
-    window = Window()
-    window.mainWindow().setCentralWidget(window.mapCanvas())
-    window.mainWindow().resize(900, 600)
-    window.mainWindow().show()
-    QApplication.setActiveWindow(window.mainWindow())
-    qgis_app.processEvents()
-    canvas = window.mapCanvas()
-    canvas.setDestinationCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
-    canvas.setExtent(QgsRectangle(350000, 3059985, 350020, 3060000))
-    window.setActiveLayer(probability)
-    return window
+    extent, crs = QgsRectangle(350000, 3059985, 350020, 3060000), QgsCoordinateReferenceSystem("EPSG:32645")
+    return open_window(probability, extent, crs, (900, 600))
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
 from roadseg.qgis_roadseg.runtime import runtime
 
 from ..support.acting import memory_layer, wait_until_gone
-from ..support.window import Window, messages
+from ..support.window import messages, open_window
 
 pytestmark = pytest.mark.usefixtures("qgis_new_project", "no_settings")
 
@@ -75,17 +75,8 @@ def roads(probability):
 
 @pytest.fixture
 def window(roads, qgis_app):
-    window = Window()
-    window.mainWindow().setCentralWidget(window.mapCanvas())
-    window.mainWindow().resize(800, 600)
-    window.mainWindow().show()
-    QApplication.setActiveWindow(window.mainWindow())
-    qgis_app.processEvents()
-    canvas = window.mapCanvas()
-    canvas.setDestinationCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
-    canvas.setExtent(QgsRectangle(350000, 3059985, 350020, 3060000))
-    window.setActiveLayer(roads)
-    return window
+    extent, crs = QgsRectangle(350000, 3059985, 350020, 3060000), QgsCoordinateReferenceSystem("EPSG:32645")
+    return open_window(roads, extent, crs, (800, 600))
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from qgis.core import QgsProject
 from qgis.gui import QgsMapCanvas, QgsMessageBar
 from qgis.PyQt.QtCore import QCoreApplication, QEvent
-from qgis.PyQt.QtWidgets import QAction, QDockWidget, QMainWindow, QPushButton, QToolBar
+from qgis.PyQt.QtWidgets import QAction, QApplication, QDockWidget, QMainWindow, QPushButton, QToolBar
 
 
 class Window:
@@ -90,6 +90,20 @@ def entries(window):
 def entry(window, name):
     """Return an action of RoadSeg's menu."""
     return next(action for action in entries(window) if action.objectName() == f"roadseg_{name}")
+
+
+def open_window(layer, extent, crs, size=(900, 500)):
+    """Return a window that is shown, with its map on an extent, and a layer that is selected."""
+    window = Window()
+    window.mainWindow().setCentralWidget(window.mapCanvas())
+    window.mainWindow().resize(*size)
+    window.mainWindow().show()
+    QApplication.setActiveWindow(window.mainWindow())
+    QApplication.processEvents()
+    window.mapCanvas().setDestinationCrs(crs)
+    window.mapCanvas().setExtent(extent)
+    window.setActiveLayer(layer)
+    return window
 
 
 def messages(window):
