@@ -19,7 +19,6 @@ from ..comparison.road_state import (
     Seen,
     Stretches,
     View,
-    expected_evidence,
     groups_of,
     look,
     places_on,
@@ -29,8 +28,9 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import check_numbers, widths_m_in
+from ..geodata.image_dates import DatedImage, newest_first
 from ..geodata.pixel_codes import NO_DATA
-from ..geodata.sources import with_sources
+from ..geodata.sources import expand, source_name, with_sources
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..geodata.vectors import carried_fields, read_area, read_polygons, require_features, require_fields
 from ..jobs import RoadStatus
@@ -64,7 +64,7 @@ _NUMBERS = ("lost_probability", "evidence", "beside", "expected", "evidence_befo
 def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.RoadStatus`."""
     check_vector_output(job.status)
-    images = [job.raster, *filter(None, [job.before])]
+    images = [job.raster, *job.rasters, *filter(None, [job.before])]
     with Outputs([*with_sources(images), job.lines, job.hazards, job.aoi, job.model]) as outputs:
         staged = outputs.stage(job.status)
         reporter.progress(0, "Reading")
@@ -79,13 +79,13 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         if job.hazards:
             hazards = area_in(plane, read_polygons(job.hazards, "hazards", reporter))
         roads = as_drawn(without_copies(lines_in(plane, layer, LineFields())))
-        looks = _looks(images, roads, plane, job, reporter)
-        after, before = looks[0], looks[1] if job.before else None
+        after = newest_first(expand([job.raster, *job.rasters]), job.dates)
+        looks = _looks([*(image for image, _ in after), *filter(None, [job.before])], roads, plane, job, reporter)
+        before = looks.pop() if job.before else None
         reporter.progress(0.95, "Finding states")
-        places = places_on(roads)
-        expected = expected_evidence(after.along, places.edge, _groups(layer, roads.lines, job))
-        stretches = stretches_of(roads, places, after, before, expected, area, hazards, job.min_stretch_m)
-        table = _table(layer, roads, stretches, plane, reporter)
+        groups = _groups(layer, roads.lines, job)
+        stretches = stretches_of(roads, places_on(roads), looks, before, groups, area, hazards, job.min_stretch_m)
+        table = _table(layer, roads, stretches, after, plane, reporter)
         write_layers(staged, {"status": table}, {"status": "LineString"})
     _warn(table, job, reporter)
     lengths_m = table.groupby(STATE)["length_m"].sum()
@@ -96,9 +96,15 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
 
 
 def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) -> None:
-    """Warn of hazards without a road, and of a model that sees few of the roads."""
+    """Warn of hazards without a road, of images that contradict each other, and of a model that sees few roads."""
     if job.hazards and not (table[STATE] == IN_HAZARD).any():
         reporter.warning(f"No part of the {_PURPOSE} ({job.lines}) lies in the hazards ({job.hazards}).")
+    contradicted_m = table["length_m"][table["contradicted_by"].notna()].sum()
+    if contradicted_m > 0:
+        reporter.warning(
+            f"Images after the event contradict each other along {contradicted_m:,.0f} m (contradicted_by). The newest "
+            "one counts: a road may have been lost or cleared since."
+        )
     known_m, seen_m = (table["length_m"][chosen].sum() for chosen in (table["evidence"].notna(), table["evidence"] > 0))
     if seen_m < _FEW_SEEN * known_m:
         reporter.warning(
@@ -152,14 +158,21 @@ def _groups(layer: geopandas.GeoDataFrame, lines: Lines, job: RoadStatus) -> tup
 
 
 def _table(
-    layer: geopandas.GeoDataFrame, roads: RoadGraph, stretches: Stretches, plane: pyproj.CRS, reporter: Reporter
-) -> geopandas.GeoDataFrame:
+    layer: geopandas.GeoDataFrame, roads: RoadGraph, stretches: Stretches, after: list[DatedImage], plane: pyproj.CRS,
+    reporter: Reporter,
+) -> geopandas.GeoDataFrame:  # fmt: skip
     """Return the stretches with their state and the fields of their lines, in the layer's CRS."""
+    # The last one stands for no image.
+    names = np.array([*(source_name(image) for image, _ in after), None], dtype=object)
+    dates = np.array([*(moment and moment.date().isoformat() for _, moment in after), None], dtype=object)
     feature = roads.lines.feature[stretches.intervals.edge]
     shapes = as_in_file(shapes_of(roads, stretches.intervals), drawn_places(layer, plane))
     made = {
         STATE: stretches.state,
         **{name: getattr(stretches, name) for name in _NUMBERS},
+        "image": names[stretches.image],
+        "image_date": dates[stretches.image],
+        "contradicted_by": names[stretches.contradicted_by],
         "length_m": shapely.length(shapes),
         "line": layer.index.to_numpy()[feature] + 1,
     }
