@@ -40,8 +40,6 @@ _FEW = 100
 _PARTLY, _LOST = 0.2, 0.5
 # Upper bounds, in meters, of widths that are about the same.
 _WIDTHS_M = (4.0, 6.0, 9.0, 14.0)
-# What a look shows.
-_SEEN = ("along", "beside", "is_inside")
 COEFFICIENTS = {"constant": -3.191, "evidence": -0.894, "expected": 0.726}
 COEFFICIENTS_WITH_BEFORE = {"constant": -3.963, "evidence": -1.621, "before": 1.128}
 
@@ -206,16 +204,16 @@ def stretches_of(
     lies outside the area, or outside all images, second. No area means everywhere.
     """
     evidence_before = np.full(len(places), np.nan) if before is None else before.along
-    along, beside, is_inside = (np.stack([getattr(each, name) for each in looks]) for name in _SEEN)
+    along, beside = (np.stack([getattr(each, name) for each in looks]) for name in ("along", "beside"))
     expected = np.stack([expected_evidence(each, places.edge, groups) for each in along])
     lost = np.stack([lost_probability(*each, evidence_before) for each in zip(along, expected)])
     image = np.isfinite(lost).argmax(axis=0)
     contradicted_by = _contradiction(lost, image)
     lost, along, beside, expected = (each[image, np.arange(len(places))] for each in (lost, along, beside, expected))
     points = roads.points_at(places)
-    is_inside = is_inside.any(axis=0)
+    is_inside = np.any([each.is_inside for each in looks], axis=0)
     if area is not None:
-        is_inside = is_inside & shapely.contains_xy(area, points)
+        is_inside &= shapely.contains_xy(area, points)
     cases = {
         IN_HAZARD: shapely.contains_xy(hazards, points), OUTSIDE: ~is_inside, HIDDEN: np.isnan(lost),
         NOT_SEEN: lost >= _LOST, PARTLY_SEEN: lost >= _PARTLY,
