@@ -1,6 +1,6 @@
-"""Layers of a file of OpenStreetMap, within an area: roads, bridges, water, railways, runways, with tags and versions.
+"""Layers of a file of OpenStreetMap in an area: roads, bridges, water, railways, runways, with tags and versions.
 
-Scope: GDAL's reading of the file, and features cut and widened. Which features are roads or have none says `osm_layers`.
+Scope: GDAL's reading of the file, and features cut and widened. `osm_layers` says which of them are roads.
 """
 
 from __future__ import annotations

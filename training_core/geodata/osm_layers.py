@@ -200,7 +200,7 @@ def network_roads(
 
 
 def non_roads_of(layer: geopandas.GeoDataFrame, path: str, purpose: str, reporter: Reporter) -> geopandas.GeoDataFrame:
-    """Return what `non_roads_in` finds in an extract, and log how much that is; raise LayerError if a layer has none."""
+    """Return what `non_roads_in` finds in an extract, and log its number; raise LayerError if a layer has none."""
     found = non_roads_in(layer)
     said = (
         f"The {purpose} ({path}) are read as an extract of OpenStreetMap: {is_mapped(found).sum():,} of "

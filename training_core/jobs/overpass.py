@@ -1,7 +1,7 @@
-"""Overpass, the service that answers with parts of OpenStreetMap: the query for an area, and answers that are not whole.
+"""Overpass, a service that answers with parts of OpenStreetMap: the query for an area, and what its answers lack.
 
-Scope: texts in the language of Overpass, boxes in degrees, and files in XML. Independent of how they are sent; standard
-library only. See https://wiki.openstreetmap.org/wiki/Overpass_API/Overpass_QL.
+Scope: texts in the language of Overpass, boxes in degrees, and files in XML; standard library only. Independent of how
+they are sent. See https://wiki.openstreetmap.org/wiki/Overpass_API/Overpass_QL.
 """
 
 from __future__ import annotations
