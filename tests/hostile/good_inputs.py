@@ -88,6 +88,10 @@ class Goods:
                 **_NATIVE, "lines": self.roads, "raster": self.raster, "before": self.raster, "hazards": self.aoi,
                 "aoi": self.aoi, "model": self.model, "status": str(out / "status.gpkg"),
             },
+            "getosmdata": {
+                "extract": self.extract, "aoi": self.aoi,
+                **{name: str(out / f"{name}.gpkg") for name in ("roads", "bridges", "water", "no_road")},
+            },
             "applyreview": {
                 "lines": self.roads, "review": self.reviewed,
                 **{name: str(out / f"{name}.gpkg") for name in ("roads", "drawn", "no_road", "aoi")},

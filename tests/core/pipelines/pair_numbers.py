@@ -266,3 +266,13 @@ def drawn(done: Done) -> tuple[Any, Any]:
     lines = (Path(done.options["folder"]) / "labels.json").read_text().splitlines()
     kept = [change["layer"] for line in lines for change in json.loads(line)["changes"]]
     return kept.count(done.field), len(_layer(done.given))
+
+
+def osm_roads(done: Done) -> tuple[Any, Any]:
+    """Each way of a file is a road."""
+    return done.result["counts"]["roads"], len(_layer(done.given))
+
+
+def some_roads(done: Done) -> tuple[Any, Any]:
+    """In an area there are roads, and no more than in the whole file, but for cut ones."""
+    return 0 < done.result["counts"]["roads"] <= 2 * done.usual["counts"]["roads"], True

@@ -65,10 +65,14 @@ def make_ground(folder):
 
 
 def write_extract(exported, extract):
-    """Write a file with the versions that OpenStreetMap's own extracts have."""
+    """Write a file with the versions that OpenStreetMap's own extracts have, a bridge, and ground without roads."""
+    others = ({"waterway": "river"}, {"railway": "rail"}, {"aeroway": "runway"})
     with osmium.SimpleWriter(str(extract)) as file:
         for each in osmium.FileProcessor(str(exported)):
-            file.add(each.replace(version=1))
+            is_first = each.is_way() and each.id == 1
+            file.add(each.replace(version=1, **({"tags": {**dict(each.tags), "bridge": "yes"}} if is_first else {})))
+        for number, tags in enumerate(others):
+            file.add_way(osmium.osm.mutable.Way(id=900 + number, version=1, nodes=[1, 2], tags=tags))
 
 
 @pytest.fixture(scope="session")
