@@ -50,13 +50,12 @@ class GetOsmData(JobAlgorithm):
         "counts.no_road": "Number of places without a road",
     }
     words: ClassVar = {"attribution": "Attribution"}
-    styles: ClassVar = {"roads": "roads", "no_road": "noroad"}
+    styles: ClassVar = {"roads": "roadsbyclass", "bridges": "roadsbyclass", "no_road": "noroad"}
 
     INPUT, EXTENT, EXTRACT, SERVER, AUTHCFG, DOWNLOAD = "INPUT", "EXTENT", "EXTRACT", "SERVER", "AUTHCFG", "DOWNLOAD"
 
     def _make_parameters(self) -> list[QgsProcessingParameterDefinition]:
         area, extract, *outputs = super()._make_parameters()
-        extract.setFlags(extract.flags() | QgsProcessingParameterDefinition.Flag.FlagOptional)
         extent = explained(
             QgsProcessingParameterExtent(self.EXTENT, self.tr("Extent"), optional=True),
             self.tr("Rectangle to get data of, such as the map's. An area of interest takes precedence."),
@@ -171,9 +170,15 @@ class GetOsmData(JobAlgorithm):
     ) -> Values:
         results = super()._do(parameters, context, feedback, folder)
         for field in self._fields(jobs.VECTOR_OUTPUT):
-            layer = QgsProcessingUtils.mapLayerFromString(results.get(self._name(field)) or "", context)
-            if layer is not None:
-                set_license(layer, self.tr(field.option.caption))
+            destination, caption = results.get(self._name(field)) or "", self.tr(field.option.caption)
+            layer = QgsProcessingUtils.mapLayerFromString(destination, context)
+            if layer is None:
+                continue
+            set_license(layer, caption)
+            waiting = context.layersToLoadOnCompletion()
+            if not layer.featureCount() and waiting.pop(destination, None) is not None:
+                context.setLayersToLoadOnCompletion(waiting)
+                feedback.pushInfo(self.tr("There is nothing for the layer {layer}.").format(layer=caption))
         kept = self.parameterAsFileOutput(parameters, self.DOWNLOAD, context)
         if kept:
             _keep(folder / "download.osm", Path(kept))

@@ -154,6 +154,16 @@ EXAMPLES = {
         "LENGTH_M",
         ("Map a region", "What the results hold"),
     ),
+    "getosmdata": Example(
+        {
+            "EXTENT": "85.51,85.53,27.62,27.64 [EPSG:4326]",
+            "OUTPUT": "osm_roads.gpkg",
+            "NO_ROAD": "osm_no_road.gpkg",
+            "DOWNLOAD": "town.osm",
+        },
+        "COUNTS_ROADS",
+        ("Roads of OpenStreetMap",),
+    ),
     "cleannetwork": Example(
         {"INPUT": "streets.gpkg", "BRIDGES": "bridges.gpkg", "OUTPUT": "network.gpkg"},
         "COMPONENTS",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..errors import JobError
 from .option import OSM_EXTRACT, VECTOR, VECTOR_OUTPUT, Job, option
 
 ATTRIBUTION = "© OpenStreetMap contributors"
@@ -45,7 +46,7 @@ class GetOsmData(Job):
     name: ClassVar[str] = "getosmdata"
     title: ClassVar[str] = "Get OpenStreetMap data"
 
-    extract: str = option("", "OpenStreetMap file", kind=OSM_EXTRACT, required=True).help(
+    extract: str = option("", "OpenStreetMap file", kind=OSM_EXTRACT).help(
         "File that was saved earlier, or an extract, ending in .osm or .osm.pbf. In QGIS, the data are downloaded if "
         "no file is given."
     )
@@ -68,3 +69,8 @@ class GetOsmData(Job):
         "Polygons to write: water, railways, runways and walls in one layer. Lines are widened. What lies in a tunnel "
         "is left out."
     )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if not self.extract:
+            raise JobError("The OpenStreetMap file (extract) is missing.", "Give one. Only QGIS downloads data.")

@@ -1,21 +1,18 @@
 """Data of OpenStreetMap: what is asked of a server that plays Overpass, and what becomes of its answers."""
 
-import gc
 import time
 
 import pytest
-from osgeo import gdal
 from qgis.core import (
+    QgsCoordinateReferenceSystem,
     QgsNetworkAccessManager,
     QgsProcessingContext,
-    QgsProcessingException,
-    QgsProcessingFeatureSourceDefinition,
+    QgsProcessingOutputLayerDefinition,
     QgsProject,
+    QgsRectangle,
     QgsVectorLayer,
 )
-from qgis.gui import QgsGui, QgsProcessingContextGenerator, QgsProcessingGui
-from qgis.PyQt.QtCore import QThread
-from roadseg.qgis_roadseg.runtime import overpass as requests
+from qgis.gui import QgsGui, QgsProcessingGui
 from roadseg.training_core.jobs.overpass import MAX_ANSWER_MB
 
 from tests.osm_town import EXTENT, town
@@ -187,6 +184,42 @@ def test_an_area_across_the_antimeridian_is_two_boxes(place):
         run("getosmdata", values(place, server, EXTENT="3336000,3340000,8134000,8136000 [EPSG:3832]"))
     for query in queries:
         assert query.count('way["highway"]') == 2 and ",180.0000000)" in query and ",-180.0000000," in query
+
+
+def test_a_dialog_begins_with_the_view_of_the_map(provider, qgis_canvas, monkeypatch):
+    class Window:
+        def mapCanvas(self):  # noqa: N802
+            return qgis_canvas
+
+    monkeypatch.setattr("qgis.utils.iface", Window())
+    qgis_canvas.setDestinationCrs(QgsCoordinateReferenceSystem("EPSG:32645"))
+    qgis_canvas.resize(400, 400)
+    qgis_canvas.setExtent(QgsRectangle(350000, 3059000, 351000, 3060000))
+    algorithm, context = provider.algorithm("getosmdata").create(), QgsProcessingContext()
+    definition = algorithm.parameterDefinition("EXTENT")
+    wrapper = QgsGui.processingGuiRegistry().createParameterWidgetWrapper(
+        definition, QgsProcessingGui.WidgetType.Standard
+    )
+    widget = wrapper.createWrappedWidget(context)
+    values = {"EXTENT": wrapper.parameterValue()}
+    assert algorithm.parameterAsExtentCrs(values, "EXTENT", context).authid() == "EPSG:32645"
+    shown, visible = algorithm.parameterAsExtent(values, "EXTENT", context), qgis_canvas.mapSettings().visibleExtent()
+    assert visible.contains(QgsRectangle(350001, 3059001, 350999, 3059999)) and widget
+    assert shown.center().distance(visible.center()) < 1 and shown.width() == pytest.approx(visible.width(), abs=1)
+    assert definition.defaultValue() is None  # for scripts, none is chosen
+
+
+def test_an_empty_layer_is_no_layer_on_the_map(place, provider, qgis_app):
+    project, context = QgsProject.instance(), QgsProcessingContext()
+    context.setProject(project)
+    named = {name: QgsProcessingOutputLayerDefinition("TEMPORARY_OUTPUT", project) for name in ("OUTPUT", "RUNWAYS")}
+    ear = Ear()
+    with overpass(GOOD) as (server, _):
+        run_in_task(
+            provider.algorithm("getosmdata").create(), values(place, server, **named), context, ear, qgis_app
+        )
+    assert [details.name for details in context.layersToLoadOnCompletion().values()] == ["Roads"]
+    assert "Runways" in ear.text
 
 
 def test_a_file_needs_no_network(place):
