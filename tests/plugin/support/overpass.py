@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
+
 @dataclass
 class Answer:
     """What the server sends: a status, further headers, and content, after a while; cut off after some bytes."""

@@ -215,9 +215,7 @@ def test_an_empty_layer_is_no_layer_on_the_map(place, provider, qgis_app):
     named = {name: QgsProcessingOutputLayerDefinition("TEMPORARY_OUTPUT", project) for name in ("OUTPUT", "RUNWAYS")}
     ear = Ear()
     with overpass(GOOD) as (server, _):
-        run_in_task(
-            provider.algorithm("getosmdata").create(), values(place, server, **named), context, ear, qgis_app
-        )
+        run_in_task(provider.algorithm("getosmdata").create(), values(place, server, **named), context, ear, qgis_app)
     assert [details.name for details in context.layersToLoadOnCompletion().values()] == ["Roads"]
     assert "Runways" in ear.text
 
