@@ -23,7 +23,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QThread
 
-from ..qgis_roadseg.layers import exchange
+from ..qgis_roadseg.layers import exchange, work_area
 from ..qgis_roadseg.layers.degree_boxes import boxes_of_extent, boxes_of_source
 from ..qgis_roadseg.layers.licenses import set_license
 from ..qgis_roadseg.layers.snapshot import take_source
@@ -80,8 +80,8 @@ class GetOsmData(JobAlgorithm):
         explained(
             kept,
             self.tr(
-                "File to keep the downloaded data in. It can be given as the OpenStreetMap file later, without a "
-                "network, and as the extract of Export changes for OpenStreetMap."
+                "File to keep the data in, if they are downloaded. It can be given as the OpenStreetMap file later, "
+                "without a network, and as the extract of Export changes for OpenStreetMap."
             ),
         )
         return [area, extent, extract, server, login, *outputs, kept]
@@ -106,13 +106,9 @@ class GetOsmData(JobAlgorithm):
         """
         source = take_source(self, self.INPUT, parameters, context)
         extent = None if source else self._extent(parameters, context)
-        boxes = boxes_of_source(source, context) if source else extent and boxes_of_extent(*extent, context)
         if parameters.get(self.EXTRACT):
-            if parameters.get(self.DOWNLOAD):
-                raise JobError(
-                    "Nothing is downloaded if a file is given (EXTRACT).", "Leave out the downloaded file (DOWNLOAD)."
-                )
             return None
+        boxes = boxes_of_source(source, context) if source else extent and boxes_of_extent(*extent, context)
         if not boxes:
             raise JobError(
                 "There is no area to get data of.",
@@ -142,7 +138,9 @@ class GetOsmData(JobAlgorithm):
         crs = self.parameterAsExtentCrs(parameters, self.EXTENT, context)
         if not crs.isValid():
             raise JobError("The extent (EXTENT) has no coordinate reference system.", "Add one, such as [EPSG:4326].")
-        return self.parameterAsExtent(parameters, self.EXTENT, context), crs
+        extent = self.parameterAsExtent(parameters, self.EXTENT, context)
+        work_area.check_extent(extent)
+        return extent, crs
 
     def _work(self, parameters: Values, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> Values:
         """Download, if no file is given, and run the job: two steps."""
@@ -179,7 +177,7 @@ class GetOsmData(JobAlgorithm):
             if not layer.featureCount() and waiting.pop(destination, None) is not None:
                 context.setLayersToLoadOnCompletion(waiting)
                 feedback.pushInfo(self.tr("There is nothing for the layer {layer}.").format(layer=caption))
-        kept = self.parameterAsFileOutput(parameters, self.DOWNLOAD, context)
+        kept = self.parameterAsFileOutput(parameters, self.DOWNLOAD, context) if self._asked else ""
         if kept:
             _keep(folder / "download.osm", Path(kept))
             results[self.DOWNLOAD] = kept

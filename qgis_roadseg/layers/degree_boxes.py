@@ -30,7 +30,6 @@ def boxes_of_extent(
     extent: QgsRectangle, crs: QgsCoordinateReferenceSystem, context: QgsProcessingContext
 ) -> list[Box]:
     """Return one box, or two across the antimeridian; raise JobError if the extent has no place there."""
-    work_area.check_extent(extent)
     return _boxes([extent], crs, context)
 
 

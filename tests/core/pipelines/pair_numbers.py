@@ -130,7 +130,7 @@ def _drawn_m2(done: Done) -> tuple[float, float]:
     Without roads, as with chips and their masks, they are those that the chips were made with.
     """
     roads = _layer(done.options["roads"] or f"{done.ground}/makescene.roads.gpkg")
-    tags = roads.get("other_tags", pandas.Series("", roads.index)).fillna("")
+    tags = roads.get("all_tags", roads.get("other_tags", pandas.Series("", roads.index))).fillna("")
     widths_m = tags.str.extract(r'"width"=>"([\d.]+)"', expand=False).astype(float).fillna(ROAD_M)
     is_line = roads.geom_type.str.contains("Line")
     road = shapely.union_all(roads.buffer(np.where(is_line, widths_m / 2, 0)).to_numpy())

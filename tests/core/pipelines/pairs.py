@@ -196,7 +196,7 @@ def _masks(right: Right, of_chips: Right) -> Row:
 
 def _drawn(right: Right) -> Row:
     return {**_all((*_ROADS, *_AREAS), right), **_all((POINTS, BREAKS), _NOT_DRAWN), **_all(_NONE, _EMPTY),
-            **_all(_OTHERS, _NO_HIGHWAY)}  # fmt: skip
+            GROUND: right, RAILS: _NO_HIGHWAY}  # fmt: skip
 
 
 def _unreviewed() -> Row:
@@ -219,7 +219,7 @@ def _closed(key: str) -> Row:
 
 
 def _lines(right: Right, of_none: Right) -> Row:
-    refused = {**_all((POINTS, BREAKS, *_AREAS, GROUND), _NOT_LINES), NO_BREAKS: _EMPTY, RAILS: _NO_HIGHWAY}
+    refused = {**_all((POINTS, BREAKS, *_AREAS), _NOT_LINES), NO_BREAKS: _EMPTY, **_all(_OTHERS, _NO_HIGHWAY)}
     return {**_all(_ROADS, right), NO_LINES: of_none, **refused}
 
 

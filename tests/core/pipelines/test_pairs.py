@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import geopandas
+import numpy as np
 import osmium
 import pytest
 
@@ -65,14 +66,24 @@ def make_ground(folder):
 
 
 def write_extract(exported, extract):
-    """Write a file with the versions that OpenStreetMap's own extracts have, a bridge, and ground without roads."""
-    others = ({"waterway": "river"}, {"railway": "rail"}, {"aeroway": "runway"})
+    """Write a file with the versions that OpenStreetMap's own extracts have, with bridges, and ground without roads."""
+    from osmium.osm.mutable import Node, Way
+
+    objects = [each.replace(version=1) for each in osmium.FileProcessor(str(exported))]
+    nodes = [each for each in objects if isinstance(each, Node)]
+    west, south, east, north = np.concatenate([f([each.location for each in nodes], axis=0) for f in (np.min, np.max)])
+    middle, corners = (west + east) / 2, len(nodes) + np.arange(1, 7)
+    places = [(x, y) for x in (west, middle, east) for y in (south, (south + north) / 2)]
+    lake, apron = ([int(corners[each]) for each in ring] for ring in ((0, 1, 3, 2, 0), (2, 3, 5, 4, 2)))
+    others = [({"natural": "water"}, lake), ({"aeroway": "apron"}, apron), ({"railway": "rail"}, lake[1:3])]
     with osmium.SimpleWriter(str(extract)) as file:
-        for each in osmium.FileProcessor(str(exported)):
-            is_first = each.is_way() and each.id == 1
-            file.add(each.replace(version=1, **({"tags": {**dict(each.tags), "bridge": "yes"}} if is_first else {})))
-        for number, tags in enumerate(others):
-            file.add_way(osmium.osm.mutable.Way(id=900 + number, version=1, nodes=[1, 2], tags=tags))
+        for node in [*nodes, *(Node(id=int(ref), version=1, location=place) for ref, place in zip(corners, places))]:
+            file.add_node(node)
+        for way in [each for each in objects if isinstance(each, Way)]:
+            is_bridge = way.id % 2
+            file.add_way(way.replace(tags={**way.tags, "bridge": "yes"}) if is_bridge else way)
+        for number, (tags, refs) in enumerate(others):
+            file.add_way(Way(id=10_000 + number, version=1, nodes=refs, tags=tags))
 
 
 @pytest.fixture(scope="session")

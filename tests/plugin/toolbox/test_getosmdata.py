@@ -224,7 +224,7 @@ def test_a_file_needs_no_network(place):
     file = place / "earlier.osm"
     file.write_bytes(GOOD.content)
     with overpass(GOOD) as (server, queries):
-        huge = values(place, server, EXTRACT=str(file), EXTENT="80,90,20,30 [EPSG:4326]")
-        run("getosmdata", huge)
-        assert "Nothing is downloaded" in failure("getosmdata", {**huge, "DOWNLOAD": str(place / "again.osm")})
+        more = {"EXTRACT": str(file), "EXTENT": "80,90,20,30 [EPSG:4326]", "DOWNLOAD": str(place / "again.osm")}
+        run("getosmdata", values(place, server, **more))
     assert queries == [] and (place / "kept.osm").read_bytes() == GOOD.content
+    assert not (place / "again.osm").exists()
