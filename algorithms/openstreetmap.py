@@ -58,7 +58,10 @@ class GetOsmData(JobAlgorithm):
         area, extract, *outputs = super()._make_parameters()
         extent = explained(
             QgsProcessingParameterExtent(self.EXTENT, self.tr("Extent"), optional=True),
-            self.tr("Rectangle to get data of, such as the map's. An area of interest takes precedence."),
+            self.tr(
+                "Rectangle to get data of, such as the map's. An area of interest takes precedence. At most {area} km² "
+                "are downloaded; of a file, any area is read."
+            ).format(area=f"{MAX_AREA_KM2:,}"),
         )
         extent.setGuiDefaultValueOverride(_view())
         server = explained(

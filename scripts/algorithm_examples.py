@@ -156,7 +156,7 @@ EXAMPLES = {
     ),
     "getosmdata": Example(
         {
-            "EXTENT": "85.51,85.53,27.62,27.64 [EPSG:4326]",
+            "EXTENT": "town.tif",
             "OUTPUT": "osm_roads.gpkg",
             "NO_ROAD": "osm_no_road.gpkg",
             "DOWNLOAD": "town.osm",

@@ -37,8 +37,8 @@ class GetOsmData(Job):
     """Get roads, bridges, water, railways and runways from OpenStreetMap, as layers with their tags.
 
     Each feature has its identifier and version (osm_id, osm_type, osm_version), fields of the usual tags, and all of
-    its tags in the field all_tags. Features are cut at the border of the area. The roads serve as drawn roads of
-    Fine-tune a model and as known roads of State of known roads. The places without a road are what no_road takes.
+    its tags in the field all_tags. Features are cut at the border of the area. The roads serve as drawn roads, as known
+    roads and as roads before, and the places without a road as those of other algorithms.
 
     The data are © OpenStreetMap contributors, under the Open Database License (ODbL). Name them on maps and in reports.
     """
@@ -54,7 +54,7 @@ class GetOsmData(Job):
         "Polygons to get data of. Without an area, all of the file is read."
     )
     roads: str = option("", "Roads", kind=VECTOR_OUTPUT, required=True).help(
-        "Lines to write: roads and paths, also those under construction. speed_kmh is the number in maxspeed."
+        "Lines to write: roads and paths, also those under construction. The field speed_kmh is maxspeed in km/h."
     )
     bridges: str = option("", "Bridges", kind=VECTOR_OUTPUT).help("Lines to write: the roads on bridges.")
     water: str = option("", "Water", kind=VECTOR_OUTPUT).help(
