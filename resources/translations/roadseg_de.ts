@@ -1613,7 +1613,7 @@
     </message>
     <message>
         <source>Asking {server}</source>
-        <translation>{server} wird gefragt</translation>
+        <translation>Anfrage an {server}</translation>
     </message>
     <message>
         <source>There is nothing for the layer {layer}.</source>
