@@ -50,7 +50,10 @@ class GetOsmData(JobAlgorithm):
         "counts.no_road": "Number of places without a road",
     }
     words: ClassVar = {"attribution": "Attribution"}
-    styles: ClassVar = {"roads": "roadsbyclass", "bridges": "roadsbyclass", "no_road": "noroad"}
+    styles: ClassVar = {
+        **{"roads": "roadsbyclass", "bridges": "roadsbyclass", "no_road": "noroad"},
+        **{name: name for name in ("water", "rails", "runways")},
+    }
 
     INPUT, EXTENT, EXTRACT, SERVER, AUTHCFG, DOWNLOAD = "INPUT", "EXTENT", "EXTRACT", "SERVER", "AUTHCFG", "DOWNLOAD"
 
