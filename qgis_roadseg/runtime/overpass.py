@@ -100,6 +100,7 @@ def _ask(server: Server, text: str, path: Path, feedback: QgsProcessingFeedback)
     if server.login:
         logins.updateNetworkReply(reply, server.login)
     received = _receive(reply, path, feedback)
+    reply.deleteLater()
     if feedback.isCanceled():
         raise Cancelled
     if received > _MAX_BYTES:

@@ -7,6 +7,7 @@ import pytest
 import shapely
 from shapely import box
 
+from tests.core.support.osm_changes import write_extract
 from tests.core.support.rasters import write_layer
 from tests.osm_town import DEGREES, SOUTH, WEST, town
 from training_core.errors import LayerError
@@ -36,6 +37,10 @@ def on_map(*corners):
     return box(
         WEST + west * DEGREES[0], SOUTH + south * DEGREES[1], WEST + east * DEGREES[0], SOUTH + north * DEGREES[1]
     )
+
+
+def in_degrees(*sides):
+    return geopandas.GeoSeries([box(*sides)], crs=4326)
 
 
 def layers(file, area=None):
@@ -103,6 +108,16 @@ def test_an_area_of_several_polygons_in_another_crs_leaves_the_pieces_in_each(fi
     roads = str(file.with_name("roads.gpkg"))
     getosmdata.run(GetOsmData(extract=str(file), aoi=path, roads=roads), Reporter())
     assert sorted(on_plane(geopandas.read_file(roads)).loc["101"].length) == pytest.approx([50, 100], rel=0.02)
+
+
+def test_an_area_across_the_antimeridian_has_both_of_its_sides(tmp_path):
+    sides = [shapely.LineString([(x, -16.6), (x + 0.004, -16.6)]) for x in (179.99, -179.994)]
+    file = write_extract(tmp_path / "islands.osm", sides)
+    area = in_degrees(179.992, -17, 180.01, -16).to_crs("EPSG:3832")
+    path, roads = write_layer(tmp_path / "area.gpkg", area.iloc[0], crs="EPSG:3832"), str(tmp_path / "roads.gpkg")
+    getosmdata.run(GetOsmData(extract=file, aoi=path, roads=roads), Reporter())
+    found = geopandas.read_file(roads)
+    assert found.length.to_list() == pytest.approx([0.002, 0.004], abs=1e-6)
 
 
 @pytest.mark.parametrize(
