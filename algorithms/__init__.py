@@ -13,6 +13,7 @@ from .network import (
     SampleAccuracy,
     ScoreNetwork,
 )
+from .openstreetmap import GetOsmData
 from .profiling import CompareProfiles, Profile
 from .reportproblem import ReportProblem
 from .roads import ExtractRoads, MapRegion, Segment, Vectorize
@@ -46,6 +47,7 @@ ALGORITHMS = (
     Vectorize,
     ExtractRoads,
     MapRegion,
+    GetOsmData,
     CleanNetwork,
     ScoreNetwork,
     SampleAccuracy,

@@ -154,6 +154,16 @@ EXAMPLES = {
         "LENGTH_M",
         ("Map a region", "What the results hold"),
     ),
+    "getosmdata": Example(
+        {
+            "EXTENT": "town.tif",
+            "OUTPUT": "osm_roads.gpkg",
+            "NO_ROAD": "osm_no_road.gpkg",
+            "DOWNLOAD": "town.osm",
+        },
+        "COUNTS_ROADS",
+        ("Roads of OpenStreetMap",),
+    ),
     "cleannetwork": Example(
         {"INPUT": "streets.gpkg", "BRIDGES": "bridges.gpkg", "OUTPUT": "network.gpkg"},
         "COMPONENTS",

@@ -35,6 +35,7 @@ _GEOMETRIES = {
     _SOURCE.TypeVectorPolygon: "polygons",
 }
 _TYPES = {
+    "authcfg": "login that QGIS keeps",
     "boolean": "yes or no",
     "extent": "extent",
     "layer": "raster or mesh layer",

@@ -90,6 +90,10 @@ _SINK_TYPES = {
     "drawn": _LINE,
     "no_road": _POLYGON,
     "aoi": _POLYGON,
+    "bridges": _LINE,
+    "water": _POLYGON,
+    "rails": _LINE,
+    "runways": _POLYGON,
 }
 _INPUT_FILTERS = {jobs.PROFILE: JSON_FILTER, jobs.CHALLENGE: CHALLENGE_FILTER, jobs.OSM_EXTRACT: OSM_FILTER}
 _FILE_FILTERS = {

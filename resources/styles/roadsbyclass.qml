@@ -1,6 +1,6 @@
 <!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
 <qgis styleCategories="Symbology" version="3.34.0">
-  <renderer-v2 type="categorizedSymbol" attr="replace(lower(trim(attribute(@feature, 'road_class'))), '_link', '')" symbollevels="1" enableorderby="0" forceraster="0" referencescale="-1">
+  <renderer-v2 type="categorizedSymbol" attr="replace(lower(trim(coalesce(attribute(@feature, 'road_class'), attribute(@feature, 'highway')))), '_link', '')" symbollevels="1" enableorderby="0" forceraster="0" referencescale="-1">
     <categories>
       <category symbol="0" value="motorway" label="Motorway" render="true" type="string"/>
       <category symbol="1" value="trunk" label="Trunk road" render="true" type="string"/>

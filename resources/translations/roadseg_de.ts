@@ -872,6 +872,66 @@
         <translation>Straßennetz</translation>
     </message>
     <message>
+        <source>Get OpenStreetMap data</source>
+        <translation>OpenStreetMap-Daten holen</translation>
+    </message>
+    <message>
+        <source>openstreetmap,osm,overpass,download,extract,highway,river,railway,label,before,line,road</source>
+        <translation>openstreetmap,osm,overpass,herunterladen,auszug,straße,fluss,eisenbahn,beschriftung,vorher,linie</translation>
+    </message>
+    <message>
+        <source>OpenStreetMap file</source>
+        <translation>OpenStreetMap-Datei</translation>
+    </message>
+    <message>
+        <source>Overpass server</source>
+        <translation>Overpass-Server</translation>
+    </message>
+    <message>
+        <source>Login for the server</source>
+        <translation>Anmeldung am Server</translation>
+    </message>
+    <message>
+        <source>Bridges</source>
+        <translation>Brücken</translation>
+    </message>
+    <message>
+        <source>Water</source>
+        <translation>Gewässer</translation>
+    </message>
+    <message>
+        <source>Railways</source>
+        <translation>Eisenbahnen</translation>
+    </message>
+    <message>
+        <source>Runways</source>
+        <translation>Landebahnen</translation>
+    </message>
+    <message>
+        <source>Places without a road</source>
+        <translation>Orte ohne Straße</translation>
+    </message>
+    <message>
+        <source>Downloaded file</source>
+        <translation>Heruntergeladene Datei</translation>
+    </message>
+    <message>
+        <source>Number of roads</source>
+        <translation>Anzahl der Straßen</translation>
+    </message>
+    <message>
+        <source>Number of bridges</source>
+        <translation>Anzahl der Brücken</translation>
+    </message>
+    <message>
+        <source>Number of places without a road</source>
+        <translation>Anzahl der Orte ohne Straße</translation>
+    </message>
+    <message>
+        <source>Attribution</source>
+        <translation>Quellenangabe</translation>
+    </message>
+    <message>
         <source>Clean road network</source>
         <translation>Straßennetz bereinigen</translation>
     </message>
@@ -1138,10 +1198,6 @@
     <message>
         <source>Nodes and edges</source>
         <translation>Knoten und Kanten</translation>
-    </message>
-    <message>
-        <source>OpenStreetMap file</source>
-        <translation>OpenStreetMap-Datei</translation>
     </message>
     <message>
         <source>Number of nodes</source>
@@ -1550,6 +1606,22 @@
     <message>
         <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
         <translation>Die Layer liegen in einer temporären Datei, die beim Schließen von QGIS gelöscht wird. Wählen Sie eine Datei, um sie zu behalten.</translation>
+    </message>
+    <message>
+        <source>the extent</source>
+        <translation>der Ausdehnung</translation>
+    </message>
+    <message>
+        <source>Rectangle to get data of, such as the map's. An area of interest takes precedence. At most {area} km² are downloaded; of a file, any area is read.</source>
+        <translation>Rechteck, dessen Daten geholt werden, etwa das der Karte. Ein Interessengebiet hat Vorrang. Höchstens {area} km² werden heruntergeladen; aus einer Datei wird jedes Gebiet gelesen.</translation>
+    </message>
+    <message>
+        <source>Asking {server}</source>
+        <translation>Anfrage an {server}</translation>
+    </message>
+    <message>
+        <source>There is nothing for the layer {layer}.</source>
+        <translation>Für den Layer {layer} gibt es nichts.</translation>
     </message>
     <message>
         <source>The report is {path}. Read it, and attach it to a new issue: {address}</source>
@@ -2352,6 +2424,30 @@
         <translation>Weitere Ausgabezeilen werden ausgelassen.</translation>
     </message>
     <message>
+        <source>{reason} It is asked once more in {seconds} s.</source>
+        <translation>{reason} In {seconds} s wird noch einmal gefragt.</translation>
+    </message>
+    <message>
+        <source>The answer of {server} is of no use: {fault}.</source>
+        <translation>Die Antwort von {server} ist unbrauchbar: {fault}.</translation>
+    </message>
+    <message>
+        <source>{server} cannot be reached: {reason}.</source>
+        <translation>{server} ist nicht erreichbar: {reason}.</translation>
+    </message>
+    <message>
+        <source>{server} is busy (HTTP {status}).</source>
+        <translation>{server} ist ausgelastet (HTTP {status}).</translation>
+    </message>
+    <message>
+        <source>{server} sent nothing for {seconds} s.</source>
+        <translation>{server} hat {seconds} s lang nichts gesendet.</translation>
+    </message>
+    <message>
+        <source>{server} refuses (HTTP {status}).</source>
+        <translation>{server} lehnt ab (HTTP {status}).</translation>
+    </message>
+    <message>
         <source>settings</source>
         <translation>Einstellungen</translation>
     </message>
@@ -2386,10 +2482,6 @@
     <message>
         <source>The setting {key} is {text}, which is not a number. The setting is ignored.</source>
         <translation>Die Einstellung {key} ist {text}. Das ist keine Zahl; die Einstellung wird ignoriert.</translation>
-    </message>
-    <message>
-        <source>the extent</source>
-        <translation>der Ausdehnung</translation>
     </message>
     <message>
         <source>Fields of {layer} are renamed in the results: {renamed}</source>

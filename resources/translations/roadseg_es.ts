@@ -872,6 +872,66 @@
         <translation>Red viaria</translation>
     </message>
     <message>
+        <source>Get OpenStreetMap data</source>
+        <translation>Obtener datos de OpenStreetMap</translation>
+    </message>
+    <message>
+        <source>openstreetmap,osm,overpass,download,extract,highway,river,railway,label,before,line,road</source>
+        <translation>openstreetmap,osm,overpass,descargar,extracto,carretera,río,ferrocarril,etiqueta,antes,línea</translation>
+    </message>
+    <message>
+        <source>OpenStreetMap file</source>
+        <translation>Archivo de OpenStreetMap</translation>
+    </message>
+    <message>
+        <source>Overpass server</source>
+        <translation>Servidor Overpass</translation>
+    </message>
+    <message>
+        <source>Login for the server</source>
+        <translation>Inicio de sesión del servidor</translation>
+    </message>
+    <message>
+        <source>Bridges</source>
+        <translation>Puentes</translation>
+    </message>
+    <message>
+        <source>Water</source>
+        <translation>Agua</translation>
+    </message>
+    <message>
+        <source>Railways</source>
+        <translation>Ferrocarriles</translation>
+    </message>
+    <message>
+        <source>Runways</source>
+        <translation>Pistas de aterrizaje</translation>
+    </message>
+    <message>
+        <source>Places without a road</source>
+        <translation>Lugares sin carretera</translation>
+    </message>
+    <message>
+        <source>Downloaded file</source>
+        <translation>Archivo descargado</translation>
+    </message>
+    <message>
+        <source>Number of roads</source>
+        <translation>Número de carreteras</translation>
+    </message>
+    <message>
+        <source>Number of bridges</source>
+        <translation>Número de puentes</translation>
+    </message>
+    <message>
+        <source>Number of places without a road</source>
+        <translation>Número de lugares sin carretera</translation>
+    </message>
+    <message>
+        <source>Attribution</source>
+        <translation>Atribución</translation>
+    </message>
+    <message>
         <source>Clean road network</source>
         <translation>Limpiar la red viaria</translation>
     </message>
@@ -1138,10 +1198,6 @@
     <message>
         <source>Nodes and edges</source>
         <translation>Nodos y aristas</translation>
-    </message>
-    <message>
-        <source>OpenStreetMap file</source>
-        <translation>Archivo de OpenStreetMap</translation>
     </message>
     <message>
         <source>Number of nodes</source>
@@ -1550,6 +1606,22 @@
     <message>
         <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
         <translation>Las capas de etiquetas están en un archivo temporal que se borra al cerrar QGIS. Elija un archivo para conservarlas.</translation>
+    </message>
+    <message>
+        <source>the extent</source>
+        <translation>la extensión</translation>
+    </message>
+    <message>
+        <source>Rectangle to get data of, such as the map's. An area of interest takes precedence. At most {area} km² are downloaded; of a file, any area is read.</source>
+        <translation>Rectángulo del que se obtienen los datos, como el del mapa. Un área de interés tiene prioridad. Se descargan como máximo {area} km²; de un archivo se lee cualquier área.</translation>
+    </message>
+    <message>
+        <source>Asking {server}</source>
+        <translation>Consultando {server}</translation>
+    </message>
+    <message>
+        <source>There is nothing for the layer {layer}.</source>
+        <translation>No hay nada para la capa {layer}.</translation>
     </message>
     <message>
         <source>The report is {path}. Read it, and attach it to a new issue: {address}</source>
@@ -2352,6 +2424,30 @@
         <translation>Se omiten más líneas de salida.</translation>
     </message>
     <message>
+        <source>{reason} It is asked once more in {seconds} s.</source>
+        <translation>{reason} Se vuelve a consultar en {seconds} s.</translation>
+    </message>
+    <message>
+        <source>The answer of {server} is of no use: {fault}.</source>
+        <translation>La respuesta de {server} no sirve: {fault}.</translation>
+    </message>
+    <message>
+        <source>{server} cannot be reached: {reason}.</source>
+        <translation>No se puede acceder a {server}: {reason}.</translation>
+    </message>
+    <message>
+        <source>{server} is busy (HTTP {status}).</source>
+        <translation>{server} está ocupado (HTTP {status}).</translation>
+    </message>
+    <message>
+        <source>{server} sent nothing for {seconds} s.</source>
+        <translation>{server} no ha enviado nada en {seconds} s.</translation>
+    </message>
+    <message>
+        <source>{server} refuses (HTTP {status}).</source>
+        <translation>{server} rechaza la consulta (HTTP {status}).</translation>
+    </message>
+    <message>
         <source>settings</source>
         <translation>configuración</translation>
     </message>
@@ -2386,10 +2482,6 @@
     <message>
         <source>The setting {key} is {text}, which is not a number. The setting is ignored.</source>
         <translation>El ajuste {key} es {text}, que no es un número. El ajuste se ignora.</translation>
-    </message>
-    <message>
-        <source>the extent</source>
-        <translation>la extensión</translation>
     </message>
     <message>
         <source>Fields of {layer} are renamed in the results: {renamed}</source>

@@ -872,6 +872,66 @@
         <translation>Réseau routier</translation>
     </message>
     <message>
+        <source>Get OpenStreetMap data</source>
+        <translation>Obtenir des données OpenStreetMap</translation>
+    </message>
+    <message>
+        <source>openstreetmap,osm,overpass,download,extract,highway,river,railway,label,before,line,road</source>
+        <translation>openstreetmap,osm,overpass,télécharger,extrait,route,rivière,chemin de fer,étiquette,avant,ligne</translation>
+    </message>
+    <message>
+        <source>OpenStreetMap file</source>
+        <translation>Fichier OpenStreetMap</translation>
+    </message>
+    <message>
+        <source>Overpass server</source>
+        <translation>Serveur Overpass</translation>
+    </message>
+    <message>
+        <source>Login for the server</source>
+        <translation>Identifiants du serveur</translation>
+    </message>
+    <message>
+        <source>Bridges</source>
+        <translation>Ponts</translation>
+    </message>
+    <message>
+        <source>Water</source>
+        <translation>Eau</translation>
+    </message>
+    <message>
+        <source>Railways</source>
+        <translation>Voies ferrées</translation>
+    </message>
+    <message>
+        <source>Runways</source>
+        <translation>Pistes d'atterrissage</translation>
+    </message>
+    <message>
+        <source>Places without a road</source>
+        <translation>Endroits sans route</translation>
+    </message>
+    <message>
+        <source>Downloaded file</source>
+        <translation>Fichier téléchargé</translation>
+    </message>
+    <message>
+        <source>Number of roads</source>
+        <translation>Nombre de routes</translation>
+    </message>
+    <message>
+        <source>Number of bridges</source>
+        <translation>Nombre de ponts</translation>
+    </message>
+    <message>
+        <source>Number of places without a road</source>
+        <translation>Nombre d'endroits sans route</translation>
+    </message>
+    <message>
+        <source>Attribution</source>
+        <translation>Attribution</translation>
+    </message>
+    <message>
         <source>Clean road network</source>
         <translation>Nettoyer le réseau routier</translation>
     </message>
@@ -1138,10 +1198,6 @@
     <message>
         <source>Nodes and edges</source>
         <translation>Nœuds et arêtes</translation>
-    </message>
-    <message>
-        <source>OpenStreetMap file</source>
-        <translation>Fichier OpenStreetMap</translation>
     </message>
     <message>
         <source>Number of nodes</source>
@@ -1550,6 +1606,22 @@
     <message>
         <source>The label layers are in a temporary file that QGIS deletes when it closes. Choose a file to keep them.</source>
         <translation>Les couches d'étiquettes sont dans un fichier temporaire, supprimé à la fermeture de QGIS. Choisissez un fichier pour les conserver.</translation>
+    </message>
+    <message>
+        <source>the extent</source>
+        <translation>l'emprise</translation>
+    </message>
+    <message>
+        <source>Rectangle to get data of, such as the map's. An area of interest takes precedence. At most {area} km² are downloaded; of a file, any area is read.</source>
+        <translation>Rectangle dont les données sont obtenues, comme celui de la carte. Une zone d'intérêt a priorité. Au plus {area} km² sont téléchargés ; d'un fichier, toute zone est lue.</translation>
+    </message>
+    <message>
+        <source>Asking {server}</source>
+        <translation>Interrogation de {server}</translation>
+    </message>
+    <message>
+        <source>There is nothing for the layer {layer}.</source>
+        <translation>Il n'y a rien pour la couche {layer}.</translation>
     </message>
     <message>
         <source>The report is {path}. Read it, and attach it to a new issue: {address}</source>
@@ -2352,6 +2424,30 @@
         <translation>Les lignes de sortie suivantes sont omises.</translation>
     </message>
     <message>
+        <source>{reason} It is asked once more in {seconds} s.</source>
+        <translation>{reason} Une nouvelle demande suit dans {seconds} s.</translation>
+    </message>
+    <message>
+        <source>The answer of {server} is of no use: {fault}.</source>
+        <translation>La réponse de {server} est inutilisable : {fault}.</translation>
+    </message>
+    <message>
+        <source>{server} cannot be reached: {reason}.</source>
+        <translation>{server} est injoignable : {reason}.</translation>
+    </message>
+    <message>
+        <source>{server} is busy (HTTP {status}).</source>
+        <translation>{server} est occupé (HTTP {status}).</translation>
+    </message>
+    <message>
+        <source>{server} sent nothing for {seconds} s.</source>
+        <translation>{server} n'a rien envoyé pendant {seconds} s.</translation>
+    </message>
+    <message>
+        <source>{server} refuses (HTTP {status}).</source>
+        <translation>{server} refuse (HTTP {status}).</translation>
+    </message>
+    <message>
         <source>settings</source>
         <translation>paramètres</translation>
     </message>
@@ -2386,10 +2482,6 @@
     <message>
         <source>The setting {key} is {text}, which is not a number. The setting is ignored.</source>
         <translation>Le réglage {key} vaut {text}, qui n'est pas un nombre. Le réglage est ignoré.</translation>
-    </message>
-    <message>
-        <source>the extent</source>
-        <translation>l'emprise</translation>
     </message>
     <message>
         <source>Fields of {layer} are renamed in the results: {renamed}</source>

@@ -89,6 +89,10 @@ class Goods:
                 "dates": "2024-09-29", "before": self.raster, "hazards": self.aoi, "aoi": self.aoi, "model": self.model,
                 "status": str(out / "status.gpkg"),
             },
+            "getosmdata": {
+                "extract": self.extract, "aoi": self.aoi,
+                **{name: str(out / f"{name}.gpkg") for name in ("roads", "bridges", "water", "no_road")},
+            },
             "applyreview": {
                 "lines": self.roads, "review": self.reviewed,
                 **{name: str(out / f"{name}.gpkg") for name in ("roads", "drawn", "no_road", "aoi")},

@@ -1,4 +1,4 @@
-"""Hostile extracts of OpenStreetMap, for the job that connects new roads to their ways."""
+"""Hostile extracts of OpenStreetMap, for the jobs that connect new roads to their ways, and make layers of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from tests.hostile.cases import DONE, EITHER, REFUSED, Case, Place
 from tests.hostile.spoiling import NO_FILES, Write, cut, fuzzed
 
-JOB = "exportchanges"
+JOB, READER = "exportchanges", "getosmdata"
 _BOMB = '<!DOCTYPE osm [<!ENTITY a "aaaaaaaaaa">' + "".join(
     f'<!ENTITY {name} "{f"&{last};" * 10}">' for last, name in zip("abcdefgh", "bcdefghi")
 ) + ']><osm version="0.6"><way id="1"><tag k="highway" v="&i;"/></way></osm>'  # fmt: skip
@@ -59,9 +59,15 @@ _REFUSED: dict[str, Callable[[Place], dict[str, Any]]] = {
     "a version of text": partial(replaced, old='version="3"', new='version="three"'),
     **{f"cut to {share:.0%}": partial(changed, change=partial(cut, share=share)) for share in (0.01, 0.5, 0.99)},
 }
+# What matters only to edits: objects that are new, or there twice, and versions.
+_READ = ("every way twice", "a new way", "a new node", "an id beyond 64 bits", "a version of text")
 CASES = [
     *(Case(f"extract: {name}", JOB, spoil, REFUSED) for name, spoil in _REFUSED.items()),
     Case("extract: nodes that are missing", JOB, partial(replaced, old='<node id="1000"', new='<node id="9"'), DONE),
     *(Case(f"extract: fuzzed {seed}", JOB, partial(changed, change=partial(fuzzed, number=seed)), EITHER)
       for seed in range(40)),
+    *(Case(f"layers of an extract: {name}", READER, spoil, EITHER if name in _READ else REFUSED)
+      for name, spoil in _REFUSED.items()),
+    *(Case(f"layers of an extract: fuzzed {seed}", READER, partial(changed, change=partial(fuzzed, number=seed)),
+           EITHER) for seed in range(40)),
 ]  # fmt: skip

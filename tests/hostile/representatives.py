@@ -21,7 +21,7 @@ REPRESENTATIVES = {
     ),
     "extracts": (
         "extract: of entities in entities", "extract: bytes that are no PBF", "extract: a pipe", "extract: fuzzed 0",
-        "extract: every way twice",
+        "extract: every way twice", "layers of an extract: cut to 50%", "layers of an extract: fuzzed 0",
     ),
     "good": ("vectorize, nothing is spoiled", "exportmodel, nothing is spoiled", "makescene, nothing is spoiled"),
     "jobs": (
@@ -31,7 +31,7 @@ REPRESENTATIVES = {
         "exportchips, chip_px", "exportmodel, onnx",
         "quantize, rasters", "mergemodels, models", "makescene, size_px", "profile, what", "compareprofiles, before",
         "sampleaccuracy, lines", "checkaccuracy, sample", "applyreview, review", "trace, raster",
-        "roadstatus, raster",
+        "roadstatus, raster", "getosmdata, extract",
         "live, raster", "job file: UTF-16", "job file: version 2", "job file: job 'drive'",
         "job file: an unknown field '__class__'",
         "job file: NaN for a number", "job file: nested by 900", "job file: cut to 50%", "job file: fuzzed 0",
@@ -79,6 +79,7 @@ REPRESENTATIVES = {
         "applyreview review, at coordinates of 1e300", "sampleaccuracy lines, in degrees",
         "checkaccuracy sample, JSON of other things for a layer", "applyreview lines, a not-a-number vertex",
         "roadstatus lines, in degrees", "roadstatus hazards, a polygon that crosses itself",
+        "getosmdata aoi, in degrees", "getosmdata aoi, at coordinates of 1e300",
         "a damaged gpkg, 3", "a damaged geojson, 1",
     ),
     "file size": ("vectorize, all but a byte of roads, .fgb",),

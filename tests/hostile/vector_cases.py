@@ -32,7 +32,7 @@ ROLES = {
     ("exportchanges", "changes"): LINES, ("applyreview", "lines"): LINES,
     ("applyreview", "review"): LINES, ("sampleaccuracy", "lines"): LINES, ("checkaccuracy", "sample"): LINES,
     ("roadstatus", "lines"): LINES, ("roadstatus", "hazards"): AREAS, ("roadstatus", "aoi"): AREAS,
-    ("sampleaccuracy", "aoi"): AREAS,
+    ("sampleaccuracy", "aoi"): AREAS, ("getosmdata", "aoi"): AREAS,
     ("evaluate", "aoi"): AREAS, ("evaluate", "no_road"): AREAS, ("finetune", "aoi"): AREAS,
     ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
     ("mapregion", "aoi"): AREAS,

@@ -28,6 +28,7 @@ from ..events import Reporter
 from ..jobs import LabelOptions
 from ..jobs.fields import METERS, OSM_IDENTIFIERS
 from ..jobs.json_fields import parse
+from ..jobs.openstreetmap import NON_ROADS
 from .fields import numbers_in
 from .shapes import valid
 from .sources import QGIS_PART
@@ -74,17 +75,6 @@ _NETWORK_TAGS = ("highway", "bridge", "tunnel", "layer", "oneway")
 # OpenStreetMap has yes or a kind of bridge, and its shapefiles T and F.
 _NO_BRIDGE = {"", "no", "n", "false", "f", "none", "nan", "null", "<na>", "unknown"}
 _LANE_M, _MAX_WIDTH_M = 3.25, 100.0
-# Ground without roads by key and value, with the usual width of a line in meters; trams and subways are not in its way.
-_NON_ROADS = {
-    "natural": {"water": 4.0},
-    "landuse": {"reservoir": 4.0, "basin": 4.0},
-    "waterway": {
-        "river": 12.0, "riverbank": 4.0, "canal": 8.0, "stream": 2.0, "ditch": 1.5, "drain": 1.5, "dock": 4.0,
-    },
-    "railway": {"rail": 4.0, "light_rail": 4.0, "narrow_gauge": 3.0, "preserved": 3.0},
-    "aeroway": {"runway": 40.0, "taxiway": 15.0, "apron": 4.0},
-    "barrier": {"wall": 1.0, "retaining_wall": 1.0, "city_wall": 3.0},
-}  # fmt: skip
 _WIDEST_NON_ROAD_M = 5000.0
 
 
@@ -210,28 +200,36 @@ def network_roads(
 
 
 def non_roads_of(layer: geopandas.GeoDataFrame, path: str, purpose: str, reporter: Reporter) -> geopandas.GeoDataFrame:
-    """Return the water, railways, runways and walls of an extract, and what was drawn among them.
-
-    WIDTH_FIELD is their mapped width, or the usual one of their kind; a bank of a river is the river. What lies in a
-    tunnel is left out. The log says how many there are. Raises LayerError if there are none in a layer.
-    """
-    ways = classified(layer)
-    width_m = pandas.Series(np.nan, index=layer.index)
-    of_any_key = {kind: usual_m for kinds in _NON_ROADS.values() for kind, usual_m in kinds.items()}
-    for key, kinds in {**_NON_ROADS, _GEOFABRIK: of_any_key}.items():
-        width_m = width_m.fillna(tag_values(layer, key).map(kinds))
-    is_found = width_m.notna() & ~(ways.is_road | ways.is_unbuilt | are_bridges(layer, "tunnel"))
-    is_kept = is_found | ways.is_drawn
-    of_all = f"{is_found.sum():,} of {len(layer):,} features"
-    said = f"The {purpose} ({path}) are read as an extract of OpenStreetMap: {of_all}"
-    if not is_kept.any() and not is_osm_file(path):
+    """Return what `non_roads_in` finds in an extract, and log its number; raise LayerError if a layer has none."""
+    found = non_roads_in(layer)
+    said = (
+        f"The {purpose} ({path}) are read as an extract of OpenStreetMap: {is_mapped(found).sum():,} of "
+        f"{len(layer):,} features"
+    )
+    if found.empty and not is_osm_file(path):
         raise LayerError(
             f"{said} are water, railways, runways or walls by their tags.", "Give a layer of these, or draw them."
         )
     reporter.log(f"{said} are water, railways, runways and walls by their tags; all else is left out.")
+    return found
+
+
+def non_roads_in(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
+    """Return the water, railways, runways and walls of an extract, and what was drawn among them.
+
+    WIDTH_FIELD is their mapped width, or the usual one of their kind; a bank of a river is the river. What lies in a
+    tunnel is left out.
+    """
+    ways = classified(layer)
+    width_m = pandas.Series(np.nan, index=layer.index)
+    by_key = {key: kinds for keys in NON_ROADS.values() for key, kinds in keys.items()}
+    of_any_key = {kind: usual_m for kinds in by_key.values() for kind, usual_m in kinds.items()}
+    for key, kinds in {**by_key, _GEOFABRIK: of_any_key}.items():
+        width_m = width_m.fillna(tag_values(layer, key).map(kinds))
+    is_found = width_m.notna() & ~(ways.is_road | ways.is_unbuilt | are_bridges(layer, "tunnel"))
     own_m = pandas.Series(numbers_in(tag_values(layer, "width"), METERS), index=layer.index)
     width_m = own_m.where(own_m.between(0.1, _WIDEST_NON_ROAD_M)).fillna(width_m).mask(ways.is_drawn)
-    found = layer.assign(**{WIDTH_FIELD: width_m})[is_kept].reset_index(drop=True)
+    found = layer.assign(**{WIDTH_FIELD: width_m})[is_found | ways.is_drawn].reset_index(drop=True)
     # GDAL knows these only as lines around.
     is_area = tag_values(found, "waterway").isin(("riverbank", "dock")) & found.geometry.is_closed
     for row in np.flatnonzero(is_area & (found.geometry.count_coordinates() > 3)):

@@ -21,6 +21,7 @@ import shapely
 from pyogrio.errors import FeatureError
 from pyproj.exceptions import ProjError
 from shapely.errors import ShapelyError
+from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
@@ -68,6 +69,7 @@ def read_layer(
     images: Iterable[Grid] = (),
     margin_m: float = 0.0,
     are_heights_told: bool = True,
+    within: Optional[BaseGeometry] = None,
 ) -> geopandas.GeoDataFrame:
     """Return a vector layer, flat, all of it on Earth, polygons valid, without features that have no geometry.
 
@@ -77,20 +79,21 @@ def read_layer(
     demand, of heights, which a layer that is carried over to an output loses.
 
     A layer with more than `MAX_WHOLE` features, or with an unknown number as in extracts of OpenStreetMap, is read only
-    within a distance, `margin_m`, of the grids of some images. Raises
-    LayerError if the layer cannot be read, has no CRS, features of which none has a geometry or is near the images, has
-    a coordinate that is not on Earth, a polygon that crosses itself far more often than a drawn one, or a value that
-    GDAL cannot read as its field's type. Raises OutputError if the runtime cannot read this format.
+    within a distance, `margin_m`, of the grids of some images. `within` are polygons in the layer's CRS: only features
+    that meet them are read, and there may be none. Raises LayerError if the layer cannot be read, has no CRS, features
+    of which none has a geometry or is near the images, has a coordinate that is not on Earth, a polygon that crosses
+    itself far more often than a drawn one, or a value that GDAL cannot read as its field's type. Raises OutputError if
+    the runtime cannot read this format.
     """
     named = f"{purpose} ({path})"
     require_openable(path, f"The {named}", LayerError)
     try:
         file, where = _parse_source(path)
-        where.update(_near(file, where["layer"], images, margin_m))
+        where.update({"mask": within} if within else _near(file, where["layer"], images, margin_m))
         layer = _checked_features(file, where, named, reporter)
         if reporter and where["layer"] == 0 and len(layers := _layers_of(file)) > 1:
             reporter.log(f"Of the layers of the {named}, {layers[0]} is read, and not {', '.join(layers[1:])}.")
-        if "mask" in where and layer.empty:
+        if "mask" in where and layer.empty and not within:
             _refuse_elsewhere(path, purpose, where, margin_m)
     except ShapelyError as error:
         raise LayerError(

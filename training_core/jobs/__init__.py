@@ -14,6 +14,7 @@ from .json_fields import parse
 from .learning import Evaluate, FineTune, Live, MakeScene, SuggestLabels
 from .mapping import CleanNetwork, ExtractRoads, MapRegion, Segment, Trace, Vectorize
 from .networks import DOUBTFUL_BELOW, METERS_PER_SECOND, CompareNetworks, ExportNetwork, ScoreNetwork
+from .openstreetmap import GetOsmData
 from .option import (
     BANDS,
     CHALLENGE,
@@ -73,6 +74,7 @@ from .status import RoadStatus
 JOBS: dict[str, type[Job]] = {
     job.name: job
     for job in (
+        GetOsmData,
         FineTune,
         Segment,
         Vectorize,

@@ -20,8 +20,8 @@ from typing import Optional
 # A GeoPackage's primary key and geometry, and the geometry of a table in memory.
 TAKEN = ("fid", "geom", "geometry")
 # Fields, in lower case, by which a layer of OpenStreetMap has the identifiers of its features: those of GDAL, QuickOSM,
-# HOT and Geofabrik; of overpass turbo; of ohsome; of QuickOSM.
-OSM_IDENTIFIERS = ("osm_id", "@id", "@osmid", "full_id")
+# HOT and Geofabrik; of overpass turbo; of ohsome; of QuickOSM; of GDAL for polygons of closed ways.
+OSM_IDENTIFIERS = ("osm_id", "@id", "@osmid", "full_id", "osm_way_id")
 YES = ("yes", "y", "true", "t", "1")
 NO = ("no", "n", "false", "f", "0")
 NO_UNITS: Mapping[str, float] = MappingProxyType({})

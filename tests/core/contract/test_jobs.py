@@ -67,6 +67,7 @@ FILLED = {
         "before_speed_field": "speed",  # of which both layers have one, or none
         "after_speed_field": "speed",
     },
+    "getosmdata": {"extract": "town.osm", "roads": "osm.gpkg"},
     "roadstatus": {"lines": "roads.gpkg", "raster": "image.tif", "model": "model.safetensors", "status": "state.gpkg"},
     "applyreview": {"lines": "roads.gpkg", "review": "places.gpkg", "roads": "reviewed.gpkg"},
     "makechallenge": {"layer": "changes.gpkg", "challenge": "challenge.geojson"},

@@ -99,6 +99,7 @@ def test_an_extract_of_openstreetmap_is_read_by_its_tags(tmp_path):
         ({"waterway": "stream", "tunnel": "culvert"}, [(0, 400), (100, 400)], 0),
         ({"highway": "residential"}, [(0, 500), (100, 500)], 0),
         ({"railway": "tram"}, [(0, 600), (100, 600)], 0),
+        ({"landuse": "residential"}, [(x - 500, y) for x, y in lake], 0),
     ]
     tags, points, areas_m2 = zip(*ways)
     path, heard = write_extract(tmp_path / "town.osm", placed(*points), list(tags)), []
@@ -106,7 +107,7 @@ def test_an_extract_of_openstreetmap_is_read_by_its_tags(tmp_path):
     center = geopandas.GeoSeries(placed(*points), crs=4326).union_all().centroid
     grid = Grid(CRS.from_epsg(4326), Affine(1e-5, 0, center.x - 0.02, 0, -1e-5, center.y + 0.02), 4000, 4000)
     assert shapely.area(areas_on(found, grid)).sum() == pytest.approx(sum(areas_m2), rel=0.02)
-    assert "5 of 8 features" in heard[0].message
+    assert "5 of 9 features" in heard[0].message
 
 
 def test_a_bridge_across_tiles_is_that_of_the_image():

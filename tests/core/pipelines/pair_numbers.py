@@ -130,7 +130,7 @@ def _drawn_m2(done: Done) -> tuple[float, float]:
     Without roads, as with chips and their masks, they are those that the chips were made with.
     """
     roads = _layer(done.options["roads"] or f"{done.ground}/makescene.roads.gpkg")
-    tags = roads.get("other_tags", pandas.Series("", roads.index)).fillna("")
+    tags = roads.get("all_tags", roads.get("other_tags", pandas.Series("", roads.index))).fillna("")
     widths_m = tags.str.extract(r'"width"=>"([\d.]+)"', expand=False).astype(float).fillna(ROAD_M)
     is_line = roads.geom_type.str.contains("Line")
     road = shapely.union_all(roads.buffer(np.where(is_line, widths_m / 2, 0)).to_numpy())
@@ -266,3 +266,13 @@ def drawn(done: Done) -> tuple[Any, Any]:
     lines = (Path(done.options["folder"]) / "labels.json").read_text().splitlines()
     kept = [change["layer"] for line in lines for change in json.loads(line)["changes"]]
     return kept.count(done.field), len(_layer(done.given))
+
+
+def osm_roads(done: Done) -> tuple[Any, Any]:
+    """Each way of a file is a road."""
+    return done.result["counts"]["roads"], len(_layer(done.given))
+
+
+def some_roads(done: Done) -> tuple[Any, Any]:
+    """In an area there are roads, and no more than in the whole file, but for cut ones."""
+    return 0 < done.result["counts"]["roads"] <= 2 * done.usual["counts"]["roads"], True

@@ -28,6 +28,8 @@ IMAGE, MASK, PROBABILITY, CLASSES = "an image", "a mask", "a probability", "clas
 LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES = "lines", "changes", "points", "breaks", "patches", "scenes"
 # Samples and places to review are read once a person has judged them.
 SAMPLE = "a sample"
+# Layers of OpenStreetMap: roads are lines like any others.
+RAILS, GROUND = "railways", "ground without roads"
 NO_LINES, NO_BREAKS, OSM, OSC = "no lines", "no breaks", "an OpenStreetMap file", "a change file"
 MODEL, ONNX, QUANTIZED = "a model", "an ONNX model", "a quantized model"
 CHIPS, MASKS, REGION, SESSION = "chips", "masks", "a region", "a session"
@@ -36,7 +38,7 @@ _RASTERS = (IMAGE, MASK, PROBABILITY, CLASSES)
 READS = {
     jobs.RASTER: _RASTERS,
     jobs.RASTERS: (*_RASTERS, CHIPS, MASKS, REGION),
-    jobs.VECTOR: (LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES, NO_LINES, NO_BREAKS, OSM),
+    jobs.VECTOR: (LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES, NO_LINES, NO_BREAKS, OSM, RAILS, GROUND),
     jobs.MODEL: (MODEL, ONNX, QUANTIZED),
     jobs.MODELS: (MODEL, ONNX, QUANTIZED),
     jobs.FOLDER: (CHIPS, MASKS, REGION, SESSION),
@@ -78,6 +80,7 @@ RUNS: dict[str, dict[str, Any]] = {
                         "places": "@vectorize.nodes.gpkg"},
     "comparenetworks of an extract": {"before": "@extract.osm.pbf", "after": "@makescene.roads.gpkg",
                                       "reached": ""},
+    "getosmdata": {"extract": "@extract.osm.pbf"},
     "makechallenge": {"layer": "@comparenetworks.changes.gpkg"},
     "exportchanges": {"changes": "@comparenetworks of an extract.changes.gpkg",
                       "extract": "@extract.osm.pbf"},
@@ -140,6 +143,8 @@ HOLDS = {
     "exportchips.folder/items.json": ITEMS, "exportchips coco.folder": CHIPS, "exportchips esri.folder": CHIPS,
     "sampleaccuracy.sample.gpkg": SAMPLE, "checkaccuracy.numbers.json": JSON,
     "applyreview.roads.gpkg": LINES, "roadstatus.status.gpkg": LINES,
+    "getosmdata.roads.gpkg": LINES, "getosmdata.bridges.gpkg": LINES, "getosmdata.rails.gpkg": RAILS,
+    **dict.fromkeys((f"getosmdata.{field}.gpkg" for field in ("water", "runways", "no_road")), GROUND),
     "applyreview.drawn.gpkg": LINES, "applyreview.no_road.gpkg": PATCHES, "applyreview.aoi.gpkg": PATCHES,
     "profile.profile.json": PROFILE, "profile.trace.json": JSON, "compareprofiles.differences.json": JSON,
     "live.folder": SESSION,
@@ -167,10 +172,13 @@ _NO_RASTERS = Refused("imagery", "holds no raster")  # those of a region are in 
 _NO_MASK = Refused("imagery", "color picture|values of unknown meaning")
 _PROBABILITY_AS_LABELS = Refused("labels", "is a probability")
 _ROADS, _AREAS, _NONE = (LINES, CHANGES, OSM), (PATCHES, SCENES), (NO_LINES, NO_BREAKS)
+_OTHERS = (RAILS, GROUND)
 _NOT_DRAWN, _NOT_LINES, _NOT_POLYGONS, _NOT_POINTS = (
     Refused("layer", f"must be {allowed}") for allowed in ("lines or polygons", "lines,", "polygons", "points")
 )
 _EMPTY = Refused("layer", "vectorize nothing")
+_OSM_ROADS, _NO_WATER = ("getosmdata.roads.gpkg", "getosmdata.bridges.gpkg"), Refused("layer", "are water, railways")
+_NO_HIGHWAY = Refused("layer", "without any road")
 
 
 def _image(right: Right, of_chips: Right) -> Row:
@@ -188,7 +196,8 @@ def _masks(right: Right, of_chips: Right) -> Row:
 
 
 def _drawn(right: Right) -> Row:
-    return {**_all((*_ROADS, *_AREAS), right), **_all((POINTS, BREAKS), _NOT_DRAWN), **_all(_NONE, _EMPTY)}
+    return {**_all((*_ROADS, *_AREAS), right), **_all((POINTS, BREAKS), _NOT_DRAWN), **_all(_NONE, _EMPTY),
+            GROUND: right, RAILS: _NO_HIGHWAY}  # fmt: skip
 
 
 def _unreviewed() -> Row:
@@ -197,12 +206,13 @@ def _unreviewed() -> Row:
 
 
 def _areas(right: Right) -> Row:
-    return {**_all(_AREAS, right), **_all((*_ROADS, POINTS, BREAKS), _NOT_POLYGONS), **_all(_NONE, _EMPTY)}
+    refused = _all((*_ROADS, POINTS, BREAKS, RAILS), _NOT_POLYGONS)
+    return {**_all((*_AREAS, GROUND), right), **refused, **_all(_NONE, _EMPTY)}
 
 
 def _places(right: Right, of_scene: Right, of_roads: Right) -> Row:
     """Places without a road, which are not in an extract of roads."""
-    return {**_drawn(right), SCENES: of_scene, OSM: of_roads}
+    return {**_drawn(right), **_all(_OTHERS, right), SCENES: of_scene, OSM: of_roads, **_all(_OSM_ROADS, _NO_WATER)}
 
 
 def _closed(key: str) -> Row:
@@ -210,12 +220,12 @@ def _closed(key: str) -> Row:
 
 
 def _lines(right: Right, of_none: Right) -> Row:
-    refused = {**_all((POINTS, BREAKS, *_AREAS), _NOT_LINES), NO_BREAKS: _EMPTY}
+    refused = {**_all((POINTS, BREAKS, *_AREAS), _NOT_LINES), NO_BREAKS: _EMPTY, **_all(_OTHERS, _NO_HIGHWAY)}
     return {**_all(_ROADS, right), NO_LINES: of_none, **refused}
 
 
 def _points(right: Right) -> Row:
-    return {**_all((POINTS, BREAKS), right), **_all((*_ROADS, *_AREAS), _NOT_POINTS), **_all(_NONE, _EMPTY)}
+    return {**_all((POINTS, BREAKS), right), **_all((*_ROADS, *_AREAS, *_OTHERS), _NOT_POINTS), **_all(_NONE, _EMPTY)}
 
 
 def _model(right: Right, of_onnx: Right, of_quantized: Right) -> Row:
@@ -299,7 +309,8 @@ RIGHT: dict[str, Row] = {
     "checkaccuracy.sample": {
         **_all((NO_LINES, NO_BREAKS), _EMPTY),
         **_all((LINES, CHANGES, OSM), Refused("layer", "have no field|is '")),
-        **_all((POINTS, BREAKS, PATCHES, SCENES), Refused("layer", "must be lines")),
+        **_all((POINTS, BREAKS, PATCHES, SCENES, GROUND), Refused("layer", "must be lines")),
+        RAILS: Refused("layer", "have no field"),
     },
     "roadstatus.lines": _lines(numbers.length, Refused("layer", "no features")),
     "roadstatus.raster": _one_image(same("seen_m")),
@@ -308,6 +319,8 @@ RIGHT: dict[str, Row] = {
     "roadstatus.hazards": _areas(numbers.at_least("in_a_hazard_m")),
     "roadstatus.aoi": _areas(numbers.at_least("outside_m")),
     "roadstatus.model": _model(same("seen_m"), same("seen_m", within=0.05), same("outside_m")),
+    "getosmdata.extract": {OSM: numbers.osm_roads, OSC: Refused("layer", "format")},
+    "getosmdata.aoi": _areas(numbers.some_roads),
     "applyreview.lines": _lines(numbers.at_least("not_found"), Refused("layer", "no features")),
     "applyreview.review": _unreviewed(),
     "applyreview.other_review": _unreviewed(),
@@ -325,7 +338,7 @@ RIGHT: dict[str, Row] = {
         BREAKS: numbers.counted("tasks"),
         NO_BREAKS: numbers.exactly("tasks", 0),
         NO_LINES: numbers.exactly("tasks", 0),
-        **_all((LINES, POINTS, PATCHES, SCENES, OSM), Refused("layer", "field 'change'|must be points")),
+        **_all((LINES, POINTS, PATCHES, SCENES, OSM, *_OTHERS), Refused("layer", "field 'change'|must be points")),
     },
     "makechallenge.earlier": {CHALLENGE: numbers.equal("kept", "tasks")},
     "makechallenge.extract": {OSM: Refused("layer", _OWN_IDS), OSC: Refused("layer", "format")},
@@ -333,7 +346,9 @@ RIGHT: dict[str, Row] = {
         CHANGES: Refused("layer", "extract"),
         "comparenetworks of an extract.changes.gpkg": same("roads"),
         **_all((NO_LINES, NO_BREAKS), _EMPTY),
-        **_all((LINES, POINTS, BREAKS, PATCHES, SCENES, OSM), Refused("layer", "field 'change'|must be lines")),
+        **_all(
+            (LINES, POINTS, BREAKS, PATCHES, SCENES, OSM, *_OTHERS), Refused("layer", "field 'change'|must be lines")
+        ),
     },
     "exportchanges.extract": {OSM: Refused("layer", _OWN_IDS), OSC: Refused("layer", "format")},
     "exportmodel.model": _model(same("megabytes", within=0.01), _NO_WEIGHTS, _NO_WEIGHTS),

@@ -7,8 +7,10 @@ import shutil
 from pathlib import Path
 
 import geopandas
+import numpy as np
 import osmium
 import pytest
+from osmium.osm.mutable import Node, Way
 
 from tests.core.pipelines import pairs
 from tests.core.pipelines.pair_numbers import Done
@@ -65,10 +67,23 @@ def make_ground(folder):
 
 
 def write_extract(exported, extract):
-    """Write a file with the versions that OpenStreetMap's own extracts have."""
+    """Write a file with the versions that OpenStreetMap's own extracts have, with bridges, and ground without roads."""
+    at = [(node.lon, node.lat) for node in osmium.FileProcessor(str(exported), osmium.osm.NODE)]
+    (west, south), (east, north) = np.min(at, axis=0), np.max(at, axis=0)
+    places = [(x, y) for x in (west, (west + east) / 2, east) for y in (south, (south + north) / 2)]
+    refs = [len(at) + 1 + number for number in range(len(places))]
+    lake, apron = ([refs[each] for each in ring] for ring in ((0, 1, 3, 2, 0), (2, 3, 5, 4, 2)))
+    others = [({"natural": "water"}, lake), ({"aeroway": "apron"}, apron), ({"railway": "rail"}, lake[1:3])]
     with osmium.SimpleWriter(str(extract)) as file:
-        for each in osmium.FileProcessor(str(exported)):
-            file.add(each.replace(version=1))
+        for node in osmium.FileProcessor(str(exported), osmium.osm.NODE):
+            file.add(node.replace(version=1))
+        for ref, place in zip(refs, places):
+            file.add_node(Node(id=ref, version=1, location=place))
+        for way in osmium.FileProcessor(str(exported), osmium.osm.WAY):
+            bridge = {"bridge": "yes"} if way.id % 2 else {}
+            file.add(way.replace(version=1, tags={**dict(way.tags), **bridge}))
+        for number, (tags, ring) in enumerate(others):
+            file.add_way(Way(id=10_000 + number, version=1, nodes=ring, tags=tags))
 
 
 @pytest.fixture(scope="session")

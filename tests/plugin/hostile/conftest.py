@@ -34,6 +34,7 @@ TABLE = {
     "exportnetwork": {"INPUT": "lines", "GRAPHML": ".graphml"},
     "comparenetworks": {"INPUT": "lines", "BEFORE": "lines", "OUTPUT": ".gpkg"},
     "roadstatus": {"INPUT": "lines", "RASTER": "image", "MODEL": "model", "HAZARDS": "area", "OUTPUT": ".gpkg"},
+    "getosmdata": {"INPUT": "area", "EXTRACT": "profile", "OUTPUT": ".gpkg"},
     "applyreview": {"INPUT": "lines", "REVIEW": "lines", "OUTPUT": ".gpkg"},
     "makechallenge": {"INPUT": "lines", "OUTPUT": ".json"},
     "exportchanges": {"INPUT": "lines", "EXTRACT": "profile", "OUTPUT": ".osc"},

@@ -28,7 +28,7 @@ IDS = {
     "roads": {"segment", "vectorize", "extractroads", "mapregion"},
     "network": {
         "cleannetwork", "scorenetwork", "sampleaccuracy", "checkaccuracy", "exportnetwork", "comparenetworks",
-        "applyreview", "roadstatus",
+        "applyreview", "roadstatus", "getosmdata",
         "makechallenge", "exportchanges",
     },
     "workflows": {"maproads", "finetuneandmap", "learnfromreview", "updateosm", "changedroads"},
