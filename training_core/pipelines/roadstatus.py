@@ -5,7 +5,9 @@ Scope: layers, images and the model. Independent of how a state is found; see `c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -25,13 +27,15 @@ from ..comparison.road_state import (
     places_on,
     stretches_of,
 )
+from ..comparison.status_pictures import find_swipes
+from ..comparison.status_results import find_results, read_asked, summarize
 from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import check_numbers, widths_m_in
 from ..geodata.pixel_codes import NO_DATA
-from ..geodata.sources import with_sources
-from ..geodata.vector_output import check_vector_output, write_layers
+from ..geodata.sources import source_name, with_sources
+from ..geodata.vector_output import check_vector_output
 from ..geodata.vectors import carried_fields, read_area, read_polygons, require_features, require_fields
 from ..jobs import RoadStatus
 from ..jobs.fields import word_in
@@ -48,11 +52,14 @@ from ..networks.lines import (
     shared_plane,
     without_copies,
 )
+from ..networks.network_tables import write_tables
 from ..networks.road_graph import RoadGraph, as_drawn
+from ..reports.status_report import StatusRecord, write_status_report
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.segmenter import prepare_segmenter, segmented
 from ..segmentation.work_plan import check_size, no_data, plan_image, plan_work
 from ..system.large_arrays import allocate
+from ..system.machine import versions
 from ..system.outputs import Outputs
 
 _PURPOSE = "known roads"
@@ -63,13 +70,16 @@ _NUMBERS = ("lost_probability", "evidence", "beside", "expected", "evidence_befo
 
 def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.RoadStatus`."""
-    check_vector_output(job.status)
+    for path in filter(None, (job.status, job.reached)):
+        check_vector_output(path, 2 if job.status == job.reached else 1)
     images = [job.raster, *filter(None, [job.before])]
-    with Outputs([*with_sources(images), job.lines, job.hazards, job.aoi, job.model]) as outputs:
-        staged = outputs.stage(job.status)
+    read = [*with_sources(images), job.lines, job.hazards, job.aoi, job.sites, job.districts, job.model]
+    with Outputs(read) as outputs:
+        paths, staged = outputs.stage_fields(job, "status", "reached", "report")
         reporter.progress(0, "Reading")
         fields = (job.class_field, job.width_field)
-        layer = read_line_layer(job.lines, _PURPOSE, LineFields(), reporter, filter(None, fields))
+        of_lines = LineFields(job.lines_bridge_field)
+        layer = read_line_layer(job.lines, _PURPOSE, of_lines, reporter, filter(None, fields))
         require_features(layer, job.lines, _PURPOSE)
         require_fields(layer, fields, job.lines, _PURPOSE)
         check_numbers(layer, job.width_field, job.lines, _PURPOSE, reporter)
@@ -78,21 +88,42 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         hazards = shapely.Polygon()
         if job.hazards:
             hazards = area_in(plane, read_polygons(job.hazards, "hazards", reporter))
-        roads = as_drawn(without_copies(lines_in(plane, layer, LineFields())))
+        roads = as_drawn(without_copies(lines_in(plane, layer, of_lines)))
+        asked = read_asked(job, roads, plane, reporter)
         looks = _looks(images, roads, plane, job, reporter)
         after, before = looks[0], looks[1] if job.before else None
         reporter.progress(0.95, "Finding states")
         places = places_on(roads)
         expected = expected_evidence(after.along, places.edge, _groups(layer, roads.lines, job))
         stretches = stretches_of(roads, places, after, before, expected, area, hazards, job.min_stretch_m)
-        table = _table(layer, roads, stretches, plane, reporter)
-        write_layers(staged, {"status": table}, {"status": "LineString"})
+        reporter.progress(0.96, "Finding what they mean")
+        results = find_results(job, asked, roads, stretches, reporter)
+        table = _table(layer, roads, stretches, results.fields, plane, reporter)
+        tables = {"status": table}
+        if results.reached is not None and "reached" in staged:
+            tables["reached"] = results.reached
+        write_tables(tables, staged, {"status": "LineString", "reached": "Point"})
+        if "report" in staged:
+            summary = summarize(job, layer, table, shapes_of(roads, stretches.intervals), asked)
+            before_after = list(filter(None, [job.before])), [job.raster]
+            record = StatusRecord(
+                options=asdict(job),
+                lines=source_name(job.lines),
+                image=source_name(job.raster),
+                summary=summary,
+                results=results,
+                sites=asked.sites,
+                swipes=find_swipes(summary, *before_after, plane),
+                warnings=reporter.warnings,
+                versions=versions(),
+            )
+            write_status_report(record, staged["report"])
     _warn(table, job, reporter)
     lengths_m = table.groupby(STATE)["length_m"].sum()
     numbers = {"length_m": float(lengths_m.sum())}
     numbers |= {f"{state.replace(' ', '_')}_m": float(lengths_m.get(state, 0.0)) for state in STATES}
     reporter.log("; ".join(f"{state} {lengths_m[state]:,.0f} m" for state in STATES if state in lengths_m) + ".")
-    return {"status": job.status, **numbers}
+    return {**paths, **numbers, **results.numbers}
 
 
 def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) -> None:
@@ -152,14 +183,16 @@ def _groups(layer: geopandas.GeoDataFrame, lines: Lines, job: RoadStatus) -> tup
 
 
 def _table(
-    layer: geopandas.GeoDataFrame, roads: RoadGraph, stretches: Stretches, plane: pyproj.CRS, reporter: Reporter
-) -> geopandas.GeoDataFrame:
+    layer: geopandas.GeoDataFrame, roads: RoadGraph, stretches: Stretches, fields: Mapping[str, Any],
+    plane: pyproj.CRS, reporter: Reporter,
+) -> geopandas.GeoDataFrame:  # fmt: skip
     """Return the stretches with their state and the fields of their lines, in the layer's CRS."""
     feature = roads.lines.feature[stretches.intervals.edge]
     shapes = as_in_file(shapes_of(roads, stretches.intervals), drawn_places(layer, plane))
     made = {
         STATE: stretches.state,
         **{name: getattr(stretches, name) for name in _NUMBERS},
+        **fields,
         "length_m": shapely.length(shapes),
         "line": layer.index.to_numpy()[feature] + 1,
     }

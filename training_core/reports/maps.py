@@ -8,7 +8,7 @@ Scope: lines and polygons in meters, and their colors. Independent of their mean
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -56,15 +56,31 @@ def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
     def to_picture(points: np.ndarray) -> np.ndarray:
         return np.column_stack([left_px + (points[:, 0] - west) * scale, _MARGIN_PX + (north - points[:, 1]) * scale])
 
-    parts: list[str] = []
+    parts = [*_layers(drawn, to_picture, scale), *_scale_bar(span_m, scale, height_px - _MARGIN_PX)]
+    return _svg(name, parts, _WIDTH_PX, height_px)
+
+
+def overlay(name: str, drawn: Mapping[str, MapLines | MapAreas], bounds: Sequence[float], width_px: int) -> str:
+    """Return an `<svg>` element to lay over a picture of a rectangle: west, south, east and north in meters."""
+    west, south, east, north = bounds
+    scale = width_px / (east - west)
+    parts = _layers(drawn, lambda points: (points - (west, north)) * (scale, -scale), scale)
+    return _svg(name, parts, width_px, (north - south) * scale)
+
+
+def _svg(name: str, parts: Iterable[str], width_px: float, height_px: float) -> str:
+    size = f'viewBox="0 0 {width_px:.0f} {height_px:.0f}" style="max-width: none"'
+    return f'<svg role="img" aria-label="{escape(name)}" {size}>{"".join(parts)}</svg>'
+
+
+def _layers(
+    drawn: Mapping[str, MapLines | MapAreas], to_picture: Callable[[np.ndarray], np.ndarray], scale: float
+) -> Iterator[str]:
     for title, layer in drawn.items():
         if isinstance(layer, MapLines):
-            parts += _lines(title, layer, to_picture, scale)
+            yield from _lines(title, layer, to_picture, scale)
         else:
-            parts += _areas(title, layer, to_picture, scale)
-    parts += _scale_bar(span_m, scale, height_px - _MARGIN_PX)
-    size = f'viewBox="0 0 {_WIDTH_PX:.0f} {height_px:.0f}" style="max-width: none"'
-    return f'<svg role="img" aria-label="{escape(name)}" {size}>{"".join(parts)}</svg>'
+            yield from _areas(title, layer, to_picture, scale)
 
 
 def dots(points: np.ndarray) -> np.ndarray:
