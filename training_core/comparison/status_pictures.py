@@ -27,8 +27,8 @@ _WIDTH_PX, _HEIGHT_PX, _PLACE_PX = 1000, 1200, 480
 _PLACE_M, _AROUND_M = 160.0, 50.0
 
 
-# Number of places of each list that have a picture.
-_PLACES = 4
+# Number of places of each list that have a picture; and the brightness where there is no data.
+_PLACES, _GRAY = 4, 225
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,11 @@ def _frame_of_place(bounds: np.ndarray) -> Frame:
 
 
 def _pictures(images: Sequence[str], frames: Sequence[Frame], plane: pyproj.CRS) -> list[np.ndarray]:
-    """Return a picture of each frame, (height, width, 3) uint8: of the first image that shows a place, black of none.
+    """Return a picture of each frame, (height, width, 3) uint8: of the first image that shows a place, gray of none.
 
     Contrast is that of the first frame.
     """
-    shown = [np.zeros((frame.height, frame.width, 3), dtype=np.uint8) for frame in frames]
+    shown = [np.full((frame.height, frame.width, 3), _GRAY, dtype=np.uint8) for frame in frames]
     is_empty = [np.ones(picture.shape[:2], dtype=bool) for picture in shown]
     for image in images:
         with open_image(image) as dataset:

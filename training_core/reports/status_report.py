@@ -17,7 +17,7 @@ from ..comparison.status_pictures import Frame, Swipe
 from ..comparison.status_results import Results, Summary
 from ..jobs import RoadStatus
 from ..jobs.status import CLOSED, HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, PARTLY_SEEN, SEEN, STATES, UNDER_WATER
-from .colors import BLUE, GRAY, INK, ORANGE, PALE, PURPLE, VERMILION
+from .colors import BLUE, GRAY, INK, ORANGE, PALE, PURPLE, VERMILION, WHITE
 from .maps import MapLines, dots, line_map, overlay
 from .overlays import data_url
 from .page import ReportRecord, write_page
@@ -33,8 +33,6 @@ STYLES = {
     UNDER_WATER: (BLUE, 3.0),
     NOT_SEEN: (VERMILION, 3.0),
 }
-# Width of the drawing over pictures of any size, to which the widths of lines refer.
-_OVERLAY_PX = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +69,9 @@ def write_status_report(record: StatusRecord, path: Path) -> None:
                 "caption": swipe.caption,
                 "before": data_url(swipe.before, "jpeg"),
                 "after": data_url(swipe.after, "jpeg"),
-                "roads": overlay("Known roads by state", _within(lines, swipe.frame), swipe.frame.bounds, _OVERLAY_PX),
+                "roads": overlay(
+                    "Known roads by state", _on_image(lines, swipe.frame), swipe.frame.bounds, swipe.frame.width
+                ),
             }
             for swipe in record.swipes
         ],
@@ -79,9 +79,10 @@ def write_status_report(record: StatusRecord, path: Path) -> None:
     )
 
 
-def _within(lines: Mapping[str, MapLines], frame: Frame) -> dict[str, MapLines]:
-    """Return the lines that lie in a frame."""
+def _on_image(lines: Mapping[str, MapLines], frame: Frame) -> dict[str, MapLines]:
+    """Return the lines that lie in a frame; those that are seen are white, since gray is hard to see on an image."""
     area = shapely.box(*frame.bounds)
-    return {
+    near = {
         name: replace(each, shapes=each.shapes[shapely.intersects(each.shapes, area)]) for name, each in lines.items()
     }
+    return {**near, SEEN: replace(near[SEEN], color=WHITE)}

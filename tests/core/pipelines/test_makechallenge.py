@@ -233,7 +233,7 @@ def test_where_nothing_is_to_be_done_the_challenge_is_empty_and_serves_as_the_ea
     result = run(job, Reporter(events.append))
     assert (result["tasks"], result["too_short"], os.path.getsize(path)) == (0, too_short, 0)
     (warning,) = (event.message for event in events if isinstance(event, Warning))
-    assert warning.startswith("No feature of the changes or likely breaks") and "(min_length_m)" in warning
+    assert warning.startswith("No feature of the changes, states or likely breaks") and "(min_length_m)" in warning
     source = write_layer(tmp_path / "now.gpkg", ROAD, Change=[" New"])
     assert run(MakeChallenge(layer=source, challenge=path + ".json", earlier=path), Reporter())["tasks"] == 1
 
