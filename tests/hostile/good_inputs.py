@@ -86,7 +86,9 @@ class Goods:
             "checkaccuracy": {"sample": self.judged, "report": str(out / "report.html")},
             "roadstatus": {
                 **_NATIVE, "lines": self.roads, "raster": self.raster, "before": self.raster, "hazards": self.aoi,
-                "aoi": self.aoi, "model": self.model, "status": str(out / "status.gpkg"),
+                "aoi": self.aoi, "model": self.model, "status": str(out / "status.gpkg"), "sites": self.places,
+                "sites_name_field": "name", "districts": self.aoi, "reached": str(out / "reached.gpkg"),
+                "report": str(out / "report.html"),
             },
             "applyreview": {
                 "lines": self.roads, "review": self.reviewed,

@@ -32,6 +32,7 @@ ROLES = {
     ("exportchanges", "changes"): LINES, ("applyreview", "lines"): LINES,
     ("applyreview", "review"): LINES, ("sampleaccuracy", "lines"): LINES, ("checkaccuracy", "sample"): LINES,
     ("roadstatus", "lines"): LINES, ("roadstatus", "hazards"): AREAS, ("roadstatus", "aoi"): AREAS,
+    ("roadstatus", "sites"): POINTS, ("roadstatus", "districts"): AREAS,
     ("sampleaccuracy", "aoi"): AREAS,
     ("evaluate", "aoi"): AREAS, ("evaluate", "no_road"): AREAS, ("finetune", "aoi"): AREAS,
     ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
@@ -42,7 +43,7 @@ ROLES = {
 SLOW = ("finetune",)
 CARRYING = (
     ("cleannetwork", "lines"), ("exportnetwork", "lines"), ("comparenetworks", "before"), ("comparenetworks", "after"),
-    ("comparenetworks", "places"), ("roadstatus", "lines"),
+    ("comparenetworks", "places"), ("roadstatus", "lines"), ("roadstatus", "sites"),
 )  # fmt: skip
 SEED = 1789
 X, Y = 390000, 5820000

@@ -53,7 +53,7 @@ def network_of(roads: RoadGraph, stretches: Intervals, join_m: float, name: str)
     length_m = graph.lengths()
     begin_m = _middles(graph, roads) - length_m / 2
     edge, along_m = _found(np.asarray(graph.origin), begin_m, stretches.edge, stretches.begin_m)
-    within = (edge >= 0) & (along_m > 0) & (along_m < length_m[edge])
+    within = (edge >= 0) & (along_m > 0) & (along_m < np.append(length_m, 0.0)[edge])
     graph, _ = split_edges(graph, edge[within], along_m[within])
     stretch, _ = _found(stretches.edge, stretches.begin_m, np.asarray(graph.origin), _middles(graph, roads))
     lines = roads.lines.parted(shapes_of(roads, stretches), stretches.edge)
@@ -204,8 +204,9 @@ class _Paths:
         length_m, edge, along_m = self.roads.length_m, self.places.edge, self.places.along_m
         costs = path_costs(self.roads.graph, np.where(is_closed, np.inf, length_m), edge, along_m)
         is_nearer = (along_m <= length_m[edge] / 2)[:, None] == (True, False)
-        at_end = np.where(is_nearer, 0.0, np.inf)
-        return replace(costs, away=np.where(is_closed[edge][:, None], at_end, costs.away))
+        is_moved = is_closed[edge]
+        away = np.where(is_moved[:, None], np.where(is_nearer, 0.0, np.inf), costs.away)
+        return replace(costs, away=away, edge=np.where(is_moved, -1, edge))  # no way along the edge itself
 
     def _costs_with(self, is_closed: np.ndarray, reporter: Reporter) -> tuple[np.ndarray, np.ndarray]:
         """Return the costs from all places to all nodes, and to all places, where edges are closed."""

@@ -67,7 +67,13 @@ FILLED = {
         "before_speed_field": "speed",  # of which both layers have one, or none
         "after_speed_field": "speed",
     },
-    "roadstatus": {"lines": "roads.gpkg", "raster": "image.tif", "model": "model.safetensors", "status": "state.gpkg"},
+    "roadstatus": {
+        "lines": "roads.gpkg",
+        "raster": "image.tif",
+        "model": "model.safetensors",
+        "sites": "sites.gpkg",  # which their layer needs
+        "status": "state.gpkg",
+    },
     "applyreview": {"lines": "roads.gpkg", "review": "places.gpkg", "roads": "reviewed.gpkg"},
     "makechallenge": {"layer": "changes.gpkg", "challenge": "challenge.geojson"},
     "exportchanges": {"changes": "changes.gpkg", "extract": "town.osm", "osc": "town.osc"},
