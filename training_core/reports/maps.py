@@ -15,9 +15,10 @@ from html import escape
 import numpy as np
 import shapely
 
-from .colors import AXIS
+from .colors import AXIS, INK, WHITE
 
 _WIDTH_PX, _MARGIN_PX, _TALLEST = 1000.0, 24.0, 1.2
+_FONT = 'font-family="system-ui, sans-serif" font-size="15"'
 # A map of more lines makes a page that is slow to open.
 MAX_LINES = 30_000
 
@@ -44,7 +45,22 @@ class MapAreas:
     is_filled: bool = True
 
 
-def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
+@dataclass(frozen=True)
+class MapNumbers:
+    """Numbers from 1 beside points in meters, (n, 2) float64."""
+
+    points: np.ndarray
+
+    @property
+    def shapes(self) -> np.ndarray:
+        """The points as lines, (n,) object."""
+        return dots(self.points)
+
+
+Drawn = MapLines | MapAreas | MapNumbers
+
+
+def line_map(name: str, drawn: Mapping[str, Drawn]) -> str:
     """Return a map as an `<svg>` element, north up, with a scale bar; later layers are on top."""
     shapes = np.concatenate([layer.shapes for layer in drawn.values()])
     west, south, east, north = shapely.total_bounds(shapes) if len(shapes) else np.zeros(4)
@@ -60,7 +76,7 @@ def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
     return _svg(name, parts, _WIDTH_PX, height_px)
 
 
-def overlay(name: str, drawn: Mapping[str, MapLines | MapAreas], bounds: Sequence[float], width_px: int) -> str:
+def overlay(name: str, drawn: Mapping[str, Drawn], bounds: Sequence[float], width_px: int) -> str:
     """Return an `<svg>` element to lay over a picture of a rectangle: west, south, east and north in meters."""
     west, south, east, north = bounds
     scale = width_px / (east - west)
@@ -73,12 +89,12 @@ def _svg(name: str, parts: Iterable[str], width_px: float, height_px: float) -> 
     return f'<svg role="img" aria-label="{escape(name)}" {size}>{"".join(parts)}</svg>'
 
 
-def _layers(
-    drawn: Mapping[str, MapLines | MapAreas], to_picture: Callable[[np.ndarray], np.ndarray], scale: float
-) -> Iterator[str]:
+def _layers(drawn: Mapping[str, Drawn], to_picture: Callable[[np.ndarray], np.ndarray], scale: float) -> Iterator[str]:
     for title, layer in drawn.items():
         if isinstance(layer, MapLines):
             yield from _lines(title, layer, to_picture, scale)
+        elif isinstance(layer, MapNumbers):
+            yield from _numbers(layer, to_picture)
         else:
             yield from _areas(title, layer, to_picture, scale)
 
@@ -114,6 +130,13 @@ def _areas(title: str, drawn: MapAreas, to_picture: Callable[[np.ndarray], np.nd
             yield _path(shape_steps, shape_title, **style)
 
 
+def _numbers(drawn: MapNumbers, to_picture: Callable[[np.ndarray], np.ndarray]) -> Iterator[str]:
+    """Yield numbers with a white outline, to the right of their points."""
+    style = f'{_FONT} font-weight="600" fill="{INK}" stroke="{WHITE}" stroke-width="3" paint-order="stroke"'
+    for number, (x, y) in enumerate(to_picture(drawn.points), 1):
+        yield f'<text x="{x + 7:.1f}" y="{y + 5:.1f}" {style}>{number}</text>'
+
+
 def _scale_bar(span_m: float, scale: float, bottom_px: float) -> Iterator[str]:
     """Yield a scale bar: a round number of meters, about a fifth of the map."""
     power = 10.0 ** math.floor(math.log10(span_m / 5))
@@ -121,8 +144,7 @@ def _scale_bar(span_m: float, scale: float, bottom_px: float) -> Iterator[str]:
     text = f"{length_m / 1000:g} km" if length_m >= 1000 else f"{length_m:g} m"
     end_px = _MARGIN_PX + length_m * scale
     yield _path(f"M{_MARGIN_PX:.1f} {bottom_px:.1f}H{end_px:.1f}", stroke=AXIS, stroke_width=3)
-    font = f'font-family="system-ui, sans-serif" font-size="15" fill="{AXIS}"'
-    yield f'<text x="{end_px + 8:.1f}" y="{bottom_px + 5:.1f}" {font}>{text}</text>'
+    yield f'<text x="{end_px + 8:.1f}" y="{bottom_px + 5:.1f}" {_FONT} fill="{AXIS}">{text}</text>'
 
 
 def _path(steps: str, title: str = "", **attributes: object) -> str:

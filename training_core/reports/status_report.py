@@ -18,7 +18,7 @@ from ..comparison.status_results import Results, Summary
 from ..jobs import RoadStatus
 from ..jobs.status import CLOSED, HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, PARTLY_SEEN, SEEN, STATES, UNDER_WATER
 from .colors import BLUE, GRAY, INK, ORANGE, PALE, PURPLE, VERMILION, WHITE
-from .maps import MapLines, dots, line_map, overlay
+from .maps import Drawn, MapLines, MapNumbers, dots, line_map, overlay
 from .overlays import data_url
 from .page import ReportRecord, write_page
 from .place_tables import place_dots, place_table
@@ -51,7 +51,8 @@ def write_status_report(record: StatusRecord, path: Path) -> None:
     """Write the report of states as one self-contained HTML file without scripts."""
     summary, reached = record.summary, record.results.reached
     lines = {state: MapLines(summary.shapes[summary.state == state], *STYLES[state]) for state in STYLES}
-    marks = {"places to check": MapLines(dots(summary.check_places), INK, 7)}
+    places = summary.check_places
+    checks: dict[str, Drawn] = {"places to check": MapLines(dots(places), INK, 7), "checks": MapNumbers(places)}
     sites = {} if record.sites is None else place_dots(reached, record.sites.points, None)
     lengths_m = summary.lengths_m
     write_page(
@@ -59,7 +60,7 @@ def write_status_report(record: StatusRecord, path: Path) -> None:
         path,
         RoadStatus,
         record,
-        charts={"map": line_map("States of known roads", {**lines, **marks, **sites})},
+        charts={"map": line_map("States of known roads", {**lines, **checks, **sites})},
         states=[state for state in STATES if lengths_m[state]],
         lengths_m=lengths_m,
         closed_m=sum(lengths_m.get(state, 0.0) for state in CLOSED),
