@@ -39,8 +39,9 @@ from .routes import Sites
 _SITES, _MAX_COSTS = 64, 16_000_000
 # Paths as long as this are the same.
 _SAME_M = 1e-6
-# Checks of passable stretches are computed exactly for this number of those that could decide most.
-_EXACT = 30
+# Checks of passable stretches are computed exactly for so many of those that could decide most; fewer where all paths
+# together visit more nodes.
+_EXACT, _LEAST_EXACT, _MAX_VISITS = 30, 3, 50_000_000
 
 
 def network_of(roads: RoadGraph, stretches: Intervals, join_m: float, name: str) -> RoadGraph:
@@ -238,6 +239,7 @@ class _Paths:
         to_nodes, between = self._costs_with(is_closed, reporter)
         values, most = np.zeros(len(checks)), np.zeros(len(checks))
         for number, check in enumerate(checks):
+            reporter.check_cancelled()
             to_first, to_last = to_nodes.T[list(check.ends), None]
             through = paths_through(to_first, to_last, self.roads.length_m[check.edges].sum(keepdims=True))[0]
             if check.is_closed:
@@ -246,7 +248,9 @@ class _Paths:
                 # Without the road, only paths along it become longer.
                 runs = self.counts & (through <= between + _SAME_M)
                 most[number] = check.doubt * runs.sum() / max(1, self.counts.sum())
-        for number in np.argsort(-most, kind="stable")[:_EXACT]:
+        visits = len(self.places) * len(self.roads.graph.nodes)
+        exact = int(np.clip(_MAX_VISITS // max(1, visits), _LEAST_EXACT, _EXACT))
+        for number in np.argsort(-most, kind="stable")[:exact]:
             if most[number] > 0:
                 without = is_closed.copy()
                 without[checks[number].edges] = True
