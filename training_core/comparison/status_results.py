@@ -21,6 +21,7 @@ from ..events import Reporter
 from ..jobs import RoadStatus
 from ..jobs.fields import word_in
 from ..jobs.status import CHECK, CLOSED, DECIDES, DOUBTFUL, LOST_PROBABILITY, PATHS_SHARE, STATE, STATES
+from ..networks.lines import areas_in
 from ..networks.road_graph import RoadGraph
 from .accessibility import (
     CUT_OFF,
@@ -69,7 +70,7 @@ def read_asked(job: RoadStatus, roads: RoadGraph, plane: pyproj.CRS, reporter: R
         check_near(snap(roads, sites.points, job.place_m), sites, job.place_m, reporter)
     if job.districts:
         layer, names = read_named(job.districts, "districts", job.districts_name_field, "polygons", reporter)
-        shapes = layer.geometry.to_crs(plane).to_numpy()
+        shapes = areas_in(plane, layer)
         if not shapely.STRtree(roads.lines.shapes).query(shapes, predicate="intersects").size:
             raise LayerError(
                 f"No known road ({job.lines}) lies in the districts ({job.districts}).",
