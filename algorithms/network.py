@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from qgis.core import QgsProcessingContext
+
+from ..qgis_roadseg.layers.image_layer import image_layers, taken_on
+from ..qgis_roadseg.toolbox.algorithm import Values
 from ..qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
 from ..training_core import jobs
 
@@ -164,6 +168,12 @@ class RoadStatus(JobAlgorithm):
         "paths.cut_off": "Sites cut off",
     }
     styles: ClassVar = {"status": "states", "reached": "reached"}
+
+    def _plain_options(self, parameters: Values, context: QgsProcessingContext) -> dict[str, Any]:
+        options = super()._plain_options(parameters, context)
+        layers = [each for name in ("RASTER", "RASTERS") for each in image_layers(self, name, parameters, context)]
+        dates = list(map(taken_on, layers))
+        return options if options["dates"] or not all(dates) else {**options, "dates": ", ".join(dates)}
 
 
 class ApplyReview(JobAlgorithm):

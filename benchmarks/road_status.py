@@ -40,7 +40,7 @@ from scipy.stats import rankdata
 from benchmarks.connecting_rasters import STARTER, make_scene
 from benchmarks.quality import DATA, run_core
 from training_core.comparison.changes import shapes_of
-from training_core.comparison.road_state import View, expected_evidence, groups_of, look, places_on, stretches_of
+from training_core.comparison.road_state import View, groups_of, look, places_on, stretches_of
 from training_core.geodata.grid import grid_of
 from training_core.jobs.status import NOT_SEEN
 from training_core.networks.lines import LineFields, lines_in
@@ -268,12 +268,11 @@ def by_state(lines: geopandas.GeoDataFrame, after: View, before: Optional[View])
     """Return the stretches of `roadstatus`."""
     roads = as_drawn(lines_in(lines.crs, lines, LineFields()))
     places = places_on(roads)
-    seen = [view and look(view, roads, places, lines.crs, REACH_M) for view in (after, before)]
+    look_after, look_before = (view and look(view, roads, places, lines.crs, REACH_M) for view in (after, before))
     classes = lines["road_class"] if "road_class" in lines else pandas.Series("", lines.index)
     width_m = lines["width_m"] if "width_m" in lines else pandas.Series(np.nan, lines.index)
     groups = groups_of(classes.to_numpy(object), width_m.to_numpy(float))
-    expected = expected_evidence(seen[0].along, places.edge, groups)
-    found = stretches_of(roads, places, *seen, expected, None, shapely.Polygon(), 30.0)
+    found = stretches_of(roads, places, [look_after], look_before, groups, None, shapely.Polygon(), 30.0)
     columns = {"lost": np.nan_to_num(found.lost_probability), "said": found.state == NOT_SEEN}
     return geopandas.GeoDataFrame(columns, geometry=shapes_of(roads, found.intervals), crs=lines.crs)
 

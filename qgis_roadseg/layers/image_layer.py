@@ -16,7 +16,9 @@ from qgis.core import (
     QgsProcessingAlgorithm,
     QgsProcessingContext,
     QgsProcessingParameterMapLayer,
+    QgsRasterLayerTemporalProperties,
 )
+from qgis.PyQt.QtCore import Qt
 
 from ...training_core.errors import ImageryError
 from . import exchange, work_area
@@ -76,6 +78,15 @@ def image_layers(
     given = parameters.get(name)
     values = given if isinstance(given, (list, tuple)) else [given]
     return [image_layer(algorithm, name, {name: each}, context) for each in values if each not in (None, "")]
+
+
+def taken_on(layer: QgsMapLayer) -> str:
+    """Return the date, as in ISO 8601, from which a temporal layer shows the ground; empty for any other one."""
+    properties = layer.temporalProperties()
+    if not isinstance(properties, QgsRasterLayerTemporalProperties) or not properties.isActive():
+        return ""
+    is_fixed = properties.mode() == Qgis.RasterTemporalMode.FixedTemporalRange
+    return properties.fixedTemporalRange().begin().toString(Qt.DateFormat.ISODate) if is_fixed else ""
 
 
 def extent_on(

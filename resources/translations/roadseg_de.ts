@@ -1324,6 +1324,10 @@
         <translation>Bild nachher</translation>
     </message>
     <message>
+        <source>Further images after</source>
+        <translation>Weitere Bilder nachher</translation>
+    </message>
+    <message>
         <source>Image before</source>
         <translation>Bild vorher</translation>
     </message>

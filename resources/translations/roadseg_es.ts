@@ -1324,6 +1324,10 @@
         <translation>Imagen posterior</translation>
     </message>
     <message>
+        <source>Further images after</source>
+        <translation>Otras imágenes posteriores</translation>
+    </message>
+    <message>
         <source>Image before</source>
         <translation>Imagen anterior</translation>
     </message>

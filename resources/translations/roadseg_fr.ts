@@ -1324,6 +1324,10 @@
         <translation>Image après</translation>
     </message>
     <message>
+        <source>Further images after</source>
+        <translation>Autres images après</translation>
+    </message>
+    <message>
         <source>Image before</source>
         <translation>Image avant</translation>
     </message>

@@ -85,9 +85,10 @@ class Goods:
             },
             "checkaccuracy": {"sample": self.judged, "report": str(out / "report.html")},
             "roadstatus": {
-                **_NATIVE, "lines": self.roads, "raster": self.raster, "before": self.raster, "hazards": self.aoi,
-                "aoi": self.aoi, "model": self.model, "status": str(out / "status.gpkg"), "sites": self.places,
-                "sites_name_field": "name", "districts": self.aoi, "reached": str(out / "reached.gpkg"),
+                **_NATIVE, "lines": self.roads, "raster": self.raster, "rasters": [self.raster],
+                "dates": "2024-09-29", "before": self.raster, "hazards": self.aoi, "aoi": self.aoi, "model": self.model,
+                "sites": self.places, "sites_name_field": "name", "districts": self.aoi,
+                "status": str(out / "status.gpkg"), "reached": str(out / "reached.gpkg"),
                 "report": str(out / "report.html"),
             },
             "applyreview": {

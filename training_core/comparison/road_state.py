@@ -6,11 +6,14 @@ The evidence at a place is the log odds of the highest probability across the li
 averaged along the line. It is expected to be what roads of the same class and width have in the same image; with an
 image before, what this line had there. A logistic regression of the two gives the probability that the road is lost.
 `benchmarks/road_status.py` plants the events on which it is fitted, where about one meter in ten is lost.
+
+Of several images after, the newest that shows a place decides there. An older one contradicts it where one of the two
+is far more certain than the other that the road is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,11 +68,15 @@ class Seen:
 class Stretches:
     """Stretches of lines, as drawn, of one state each; they cover the lines in order.
 
-    Numbers are means along a stretch, (n,) float64: NaN where nothing is known.
+    Images are numbers of looks, (n,) int64, -1 for none: `image` decided about most of a stretch, and `contradicted_by`
+    contradicts it along half of the stretch or more. The other numbers are means along a stretch, (n,) float64: NaN
+    where nothing is known.
     """
 
     intervals: Intervals
     state: np.ndarray  # (n,) object: a word of `jobs.status.STATES`
+    image: np.ndarray
+    contradicted_by: np.ndarray
     lost_probability: np.ndarray
     evidence: np.ndarray
     beside: np.ndarray
@@ -190,18 +197,25 @@ def lost_probability(along: np.ndarray, expected: np.ndarray, before: np.ndarray
 
 
 def stretches_of(
-    roads: RoadGraph, places: Places, after: Seen, before: Seen | None, expected: np.ndarray,
+    roads: RoadGraph, places: Places, looks: Sequence[Seen], before: Seen | None, groups: tuple[np.ndarray, ...],
     area: BaseGeometry | None, hazards: BaseGeometry, min_stretch_m: float,
 ) -> Stretches:  # fmt: skip
     """Return the stretches of lines, none shorter than `min_stretch_m` unless its line is.
 
-    Hazards come first, and what lies outside the area, or outside the image, second. No area means everywhere.
+    Looks are those after, from the newest to the oldest, and groups those of `groups_of`. Hazards come first, and what
+    lies outside the area, or outside all images, second. No area means everywhere.
     """
-    unknown = np.full(len(places), np.nan)
-    evidence_before = unknown if before is None else before.along
-    lost = lost_probability(after.along, expected, evidence_before)
+    evidence_before = np.full(len(places), np.nan) if before is None else before.along
+    along, beside = (np.stack([getattr(each, name) for each in looks]) for name in ("along", "beside"))
+    expected = np.stack([expected_evidence(each, places.edge, groups) for each in along])
+    lost = np.stack([lost_probability(*each, evidence_before) for each in zip(along, expected)])
+    image = np.isfinite(lost).argmax(axis=0)
+    contradicted_by = _contradiction(lost, image)
+    lost, along, beside, expected = (each[image, np.arange(len(places))] for each in (lost, along, beside, expected))
     points = roads.points_at(places)
-    is_inside = after.is_inside if area is None else after.is_inside & shapely.contains_xy(area, points)
+    is_inside = np.any([each.is_inside for each in looks], axis=0)
+    if area is not None:
+        is_inside &= shapely.contains_xy(area, points)
     cases = {
         IN_HAZARD: shapely.contains_xy(hazards, points), OUTSIDE: ~is_inside, HIDDEN: np.isnan(lost),
         NOT_SEEN: lost >= _LOST, PARTLY_SEEN: lost >= _PARTLY,
@@ -213,13 +227,32 @@ def stretches_of(
     kind = without_flicker(places.edge, part_m, kind, min_stretch_m)
     run, first = runs_of(places.edge, kind)
     last = np.append(first[1:], len(kind))[: len(first)] - 1
+    is_known = np.isfinite(lost) & is_inside
+
+    def share(chosen: np.ndarray) -> np.ndarray:
+        return np.bincount(run[chosen], minlength=len(first)) / np.bincount(run)
 
     def mean(values: np.ndarray) -> np.ndarray:
-        known = np.isfinite(values) & after.is_inside
+        known = np.isfinite(values) & is_inside
         count = np.bincount(run[known], minlength=len(first))
         total = np.bincount(run[known], values[known], minlength=len(first))
         return np.divide(total, count, out=np.full(len(first), np.nan), where=count > 0)
 
+    def most(images: np.ndarray, least: float) -> np.ndarray:
+        shares = np.stack([share(is_known & (images == number)) for number in range(len(looks))])
+        return np.where((shares.max(axis=0) > 0) & (shares.max(axis=0) >= least), shares.argmax(axis=0), -1)
+
     begin_m, end_m = places.along_m - part_m / 2, places.along_m + part_m / 2
-    numbers = map(mean, (lost, after.along, after.beside, expected, evidence_before))
-    return Stretches(Intervals(places.edge[first], begin_m[first], end_m[last]), words[kind[first]], *numbers)
+    intervals = Intervals(places.edge[first], begin_m[first], end_m[last])
+    numbers = map(mean, (lost, along, beside, expected, evidence_before))
+    return Stretches(intervals, words[kind[first]], most(image, 0.0), most(contradicted_by, 0.5), *numbers)
+
+
+def _contradiction(lost: np.ndarray, image: np.ndarray) -> np.ndarray:
+    """Return the newest look that contradicts the one that decides at each place, (n,) int64; -1 for none.
+
+    Probabilities of being lost are (looks, n) float64, NaN where a look shows nothing.
+    """
+    decided = lost[image, np.arange(len(image))]
+    is_opposite = ((decided >= _LOST) & (lost < _PARTLY)) | ((decided < _PARTLY) & (lost >= _LOST))
+    return np.where(is_opposite.any(axis=0), is_opposite.argmax(axis=0), -1)

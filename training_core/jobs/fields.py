@@ -121,6 +121,11 @@ def parse_interval(text: str) -> DateInterval:
     return interval
 
 
+def parse_moments(text: str) -> list[datetime]:
+    """Return the dates or times, in UTC, of a text such as `2024-09-29, 2024-09-27T10:30Z`; raise ValueError."""
+    return [_moment(each.strip(), time.min) for each in text.split(",")] if text.strip() else []
+
+
 def _moment(text: str, of_day: time) -> datetime:
     """Return the time that a text means; of a date, the given time in UTC."""
     if len(text) == len("2024-09-01"):

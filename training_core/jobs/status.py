@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..errors import JobError
+from ..errors import JobError, shown
+from .fields import parse_moments
 from .networks import NodingOptions, bridge_option
-from .option import FIELD, HTML_OUTPUT, RASTER, STARTER, VECTOR, VECTOR_OUTPUT, advanced_option, like, option
+from .option import FIELD, HTML_OUTPUT, RASTER, RASTERS, STARTER, VECTOR, VECTOR_OUTPUT, advanced_option, like, option
 from .shared import SegmentOptions, model_option
 
 # The field of states, and its words.
@@ -40,6 +41,7 @@ class RoadStatus(SegmentOptions):
     The field lost_probability is the mean probability that the road is lost, where about one meter in ten is. From 0.5
     on a place is not seen, and from 0.2 on partly seen. The fields evidence, beside, expected and evidence_before are
     log odds of road along the line, beside it, along other roads like it, and in the image before. 0 is the threshold.
+    The fields image and image_date tell which image decided, and contradicted_by which other one shows the opposite.
 
     The field paths_share is the fraction of the shortest paths before, from the sites, that need the stretch. Roads
     that are not seen, under water or in a hazard count as closed. The field decides is the expected change of the paths
@@ -53,6 +55,14 @@ class RoadStatus(SegmentOptions):
 
     lines: str = option("", "Known roads", kind=VECTOR, required=True).help("Road lines before the event, in any CRS.")
     raster: str = option("", "Image after", kind=RASTER, required=True).help("Image taken after the event.")
+    rasters: tuple[str, ...] = option((), "Further images after", kind=RASTERS).help(
+        "More images taken after the event, in any order. The newest image that shows a place decides about it."
+    )
+    dates: str = option("", "Dates").help(
+        "Dates of the image after and the further images, in this order, such as 2024-09-29, 2024-09-27. One date "
+        "stands for all. If empty, the date of a temporal layer or in the metadata of a file (ACQUISITIONDATETIME, "
+        "TIFFTAG_DATETIME) counts. Several images need dates."
+    )
     before: str = option("", "Image before", kind=RASTER).help(
         "Image taken before the event. It tells which roads the model can see at all."
     )
@@ -104,3 +114,9 @@ class RoadStatus(SegmentOptions):
         super()._check_together()
         if self.reached and not self.sites:
             raise JobError("The option reached needs sites (sites).", "Give sites, or leave out reached.")
+        try:
+            parse_moments(self.dates)
+        except ValueError as error:
+            raise JobError(
+                f"The dates (dates) {shown(self.dates)} cannot be read.", "Write them as 2024-09-29, 2024-09-27."
+            ) from error

@@ -21,20 +21,20 @@ from ..comparison.road_state import (
     Seen,
     Stretches,
     View,
-    expected_evidence,
     groups_of,
     look,
     places_on,
     stretches_of,
 )
 from ..comparison.status_pictures import find_swipes
-from ..comparison.status_results import find_results, read_asked, summarize
+from ..comparison.status_results import Asked, Results, Summary, find_results, read_asked, summarize
 from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import check_numbers, widths_m_in
+from ..geodata.image_dates import DatedImage, newest_first
 from ..geodata.pixel_codes import NO_DATA
-from ..geodata.sources import source_name, with_sources
+from ..geodata.sources import expand, source_name, with_sources
 from ..geodata.vector_output import check_vector_output
 from ..geodata.vectors import carried_fields, read_area, read_polygons, require_features, require_fields
 from ..jobs import RoadStatus
@@ -72,16 +72,15 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.RoadStatus`."""
     for path in filter(None, (job.status, job.reached)):
         check_vector_output(path, 2 if job.status == job.reached else 1)
-    images = [job.raster, *filter(None, [job.before])]
+    images = [job.raster, *job.rasters, *filter(None, [job.before])]
     read = [*with_sources(images), job.lines, job.hazards, job.aoi, job.sites, job.districts, job.model]
     with Outputs(read) as outputs:
         paths, staged = outputs.stage_fields(job, "status", "reached", "report")
         reporter.progress(0, "Reading")
-        fields = (job.class_field, job.width_field)
-        of_lines = LineFields(job.lines_bridge_field)
-        layer = read_line_layer(job.lines, _PURPOSE, of_lines, reporter, filter(None, fields))
+        named, of_lines = (job.class_field, job.width_field), LineFields(job.lines_bridge_field)
+        layer = read_line_layer(job.lines, _PURPOSE, of_lines, reporter, filter(None, named))
         require_features(layer, job.lines, _PURPOSE)
-        require_fields(layer, fields, job.lines, _PURPOSE)
+        require_fields(layer, named, job.lines, _PURPOSE)
         check_numbers(layer, job.width_field, job.lines, _PURPOSE, reporter)
         plane = shared_plane(layer, of=job.lines)
         area = area_in(plane, read_area(job.aoi)) if job.aoi else None
@@ -90,35 +89,24 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
             hazards = area_in(plane, read_polygons(job.hazards, "hazards", reporter))
         roads = as_drawn(without_copies(lines_in(plane, layer, of_lines)))
         asked = read_asked(job, roads, plane, reporter)
-        looks = _looks(images, roads, plane, job, reporter)
-        after, before = looks[0], looks[1] if job.before else None
+        after = newest_first(expand([job.raster, *job.rasters]), job.dates)
+        looks = _looks([*(image for image, _ in after), *filter(None, [job.before])], roads, plane, job, reporter)
+        before = looks.pop() if job.before else None
         reporter.progress(0.95, "Finding states")
-        places = places_on(roads)
-        expected = expected_evidence(after.along, places.edge, _groups(layer, roads.lines, job))
-        stretches = stretches_of(roads, places, after, before, expected, area, hazards, job.min_stretch_m)
+        groups = _groups(layer, roads.lines, job)
+        stretches = stretches_of(roads, places_on(roads), looks, before, groups, area, hazards, job.min_stretch_m)
         reporter.progress(0.96, "Finding what they mean")
         results = find_results(job, asked, roads, stretches, reporter)
-        table = _table(layer, roads, stretches, results.fields, plane, reporter)
-        tables = {"status": table}
-        if results.reached is not None and "reached" in staged:
-            tables["reached"] = results.reached
+        fields = {**_decided_by(stretches, after), **results.fields}
+        table = _table(layer, roads, stretches, fields, plane, reporter)
+        _warn(table, job, reporter)
+        tables = {"status": table} | ({} if results.reached is None else {"reached": results.reached})
+        tables = {name: each for name, each in tables.items() if name in staged}
         write_tables(tables, staged, {"status": "LineString", "reached": "Point"})
         if "report" in staged:
             summary = summarize(job, layer, table, shapes_of(roads, stretches.intervals), asked)
-            before_after = list(filter(None, [job.before])), [job.raster]
-            record = StatusRecord(
-                options=asdict(job),
-                lines=source_name(job.lines),
-                image=source_name(job.raster),
-                summary=summary,
-                results=results,
-                sites=asked.sites,
-                swipes=find_swipes(summary, *before_after, plane),
-                warnings=reporter.warnings,
-                versions=versions(),
-            )
+            record = _record(job, summary, results, asked, after, plane, reporter)
             write_status_report(record, staged["report"])
-    _warn(table, job, reporter)
     lengths_m = table.groupby(STATE)["length_m"].sum()
     numbers = {"length_m": float(lengths_m.sum())}
     numbers |= {f"{state.replace(' ', '_')}_m": float(lengths_m.get(state, 0.0)) for state in STATES}
@@ -126,10 +114,35 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
     return {**paths, **numbers, **results.numbers}
 
 
+def _record(
+    job: RoadStatus, summary: Summary, results: Results, asked: Asked, after: list[DatedImage], plane: pyproj.CRS,
+    reporter: Reporter,
+) -> StatusRecord:  # fmt: skip
+    """Return the content of the report."""
+    images = [image for image, _ in after]
+    return StatusRecord(
+        options=asdict(job),
+        lines=source_name(job.lines),
+        images=[source_name(image) for image in images],
+        summary=summary,
+        results=results,
+        sites=asked.sites,
+        swipes=find_swipes(summary, list(filter(None, [job.before])), images, plane),
+        warnings=reporter.warnings,
+        versions=versions(),
+    )
+
+
 def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) -> None:
-    """Warn of hazards without a road, and of a model that sees few of the roads."""
+    """Warn of hazards without a road, of images that contradict each other, and of a model that sees few roads."""
     if job.hazards and not (table[STATE] == IN_HAZARD).any():
         reporter.warning(f"No part of the {_PURPOSE} ({job.lines}) lies in the hazards ({job.hazards}).")
+    contradicted_m = table["length_m"][table["contradicted_by"].notna()].sum()
+    if contradicted_m > 0:
+        reporter.warning(
+            f"Images after the event contradict each other along {contradicted_m:,.0f} m (contradicted_by). The newest "
+            "one counts: a road may have been lost or cleared since."
+        )
     known_m, seen_m = (table["length_m"][chosen].sum() for chosen in (table["evidence"].notna(), table["evidence"] > 0))
     if seen_m < _FEW_SEEN * known_m:
         reporter.warning(
@@ -180,6 +193,18 @@ def _groups(layer: geopandas.GeoDataFrame, lines: Lines, job: RoadStatus) -> tup
     if job.width_field:
         width_m = widths_m_in(layer, job.width_field)
     return groups_of(classes[lines.feature], width_m[lines.feature])
+
+
+def _decided_by(stretches: Stretches, after: list[DatedImage]) -> dict[str, np.ndarray]:
+    """Return the fields that tell which image decided, and which contradicts it: (n,) object each."""
+    # The last one stands for no image.
+    names = np.array([*(source_name(image) for image, _ in after), None], dtype=object)
+    dates = np.array([*(moment and moment.date().isoformat() for _, moment in after), None], dtype=object)
+    return {
+        "image": names[stretches.image],
+        "image_date": dates[stretches.image],
+        "contradicted_by": names[stretches.contradicted_by],
+    }
 
 
 def _table(

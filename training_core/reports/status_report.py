@@ -40,7 +40,7 @@ class StatusRecord(ReportRecord):
     """The content of the report of states, in addition to that of all reports."""
 
     lines: str
-    image: str
+    images: Sequence[str]
     summary: Summary
     results: Results
     sites: Optional[Points]

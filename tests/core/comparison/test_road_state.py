@@ -13,7 +13,6 @@ from tests.core.support.rasters import NORTH_UP, UTM
 from training_core.comparison.road_state import (
     View,
     averaged,
-    expected_evidence,
     groups_of,
     look,
     places_on,
@@ -56,14 +55,19 @@ def covered(view, value, first=0, last=WIDTH, road=0):
     return replace(view, probability=probability)
 
 
-def found(view, roads=None, before=None, area=None, hazards=NOWHERE, classes=None, reach_m=4.0, min_stretch_m=30.0):
-    """States by line, each with where it begins and ends."""
+def stretches_on(
+    *views, roads=None, before=None, area=None, hazards=NOWHERE, classes=None, reach_m=4.0, min_stretch_m=30.0
+):
     roads = roads or roads_of()
     places = places_on(roads)
-    after, earlier = (each and look(each, roads, places, PLANE, reach_m) for each in (view, before))
+    *looks, earlier = (each and look(each, roads, places, PLANE, reach_m) for each in (*views, before))
     groups = groups_of(np.array(classes or [""] * COUNT, dtype=object), np.full(COUNT, np.nan))
-    expected = expected_evidence(after.along, places.edge, groups)
-    stretches = stretches_of(roads, places, after, earlier, expected, area, hazards, min_stretch_m)
+    return stretches_of(roads, places, looks, earlier, groups, area, hazards, min_stretch_m)
+
+
+def found(*views, **options):
+    """States by line, each with where it begins and ends."""
+    stretches = stretches_on(*views, **options)
     states = [[] for _ in range(COUNT)]
     parts = stretches.intervals
     for line, begin_m, end_m, state in zip(parts.edge, parts.begin_m, parts.end_m, stretches.state):
@@ -116,13 +120,13 @@ def test_hazards_come_before_the_area_and_both_before_what_is_hidden_or_seen(vie
 
 
 def test_roads_beyond_the_image_are_outside(view):
-    first, *_ = found(view, roads_of(length_m=600))
+    first, *_ = found(view, roads=roads_of(length_m=600))
     assert words(first) == [SEEN, OUTSIDE] and first[1][1] == pytest.approx(WIDTH, abs=1.1)
 
 
 def test_roads_within_reach_of_a_displaced_line_are_seen(view):
     roads = roads_of(north_m=6.0)
-    near, far = (found(view, roads, before=view, reach_m=reach_m) for reach_m in (5, 0))
+    near, far = (found(view, roads=roads, before=view, reach_m=reach_m) for reach_m in (5, 0))
     assert words(near[4]) == [SEEN]
     # With an image before, both of which show nothing there, nothing is lost.
     assert NOT_SEEN not in words(far[4])
@@ -132,3 +136,16 @@ def test_roads_within_reach_of_a_displaced_line_are_seen(view):
 def test_evidence_is_averaged_along_each_line_alone():
     values, line = np.array([1.0, np.nan, 3.0, 100.0, 200.0]), np.array([0, 0, 0, 1, 1])
     assert averaged(values, line) == pytest.approx([2, np.nan, 2, 150, 150], nan_ok=True)
+
+
+def test_the_newest_image_that_shows_a_place_decides_and_the_opposite_is_told(view):
+    cloudy, older = covered(view, NO_DATA, 0, 200), covered(covered(view, GROUND, 50, 150), GROUND, 250, 350)
+    stretches = stretches_on(cloudy, older)
+    first = stretches.intervals.edge == 0
+    assert stretches.state[first].tolist() == [SEEN, NOT_SEEN, SEEN]
+    assert stretches.image[first].tolist() == [1, 1, 0] and not (stretches.image[~first]).any()
+    # Since then, the road from 250 to 350 m was cleared; this is shorter than half of what is seen.
+    assert (stretches.contradicted_by == -1).all()
+    lost = covered(view, GROUND, 250, 350)
+    stretches = stretches_on(lost, view)
+    assert stretches.contradicted_by[:3].tolist() == [-1, 1, -1] and stretches.state[1] == NOT_SEEN

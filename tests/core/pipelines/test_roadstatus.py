@@ -71,6 +71,29 @@ def test_hazards_the_area_and_missing_data_are_states_of_their_own(town, learned
     assert table[table["state"] == HIDDEN]["lost_probability"].isna().all()
 
 
+def test_the_newest_image_that_shows_a_place_decides(town, learned, lines, flooded, tmp_path):
+    with rasterio.open(town.raster) as dataset:
+        values = dataset.read()
+    values[:, :60] = 0
+    cloudy = write_raster(tmp_path / "cloudy.tif", values, nodata=0)
+    with rasterio.open(cloudy, "r+") as dataset:
+        dataset.update_tags(TIFFTAG_DATETIME="2024:09:29 10:30:00")
+    with rasterio.open(flooded, "r+") as dataset:
+        dataset.update_tags(ns="IMAGERY", ACQUISITIONDATETIME="2024-09-27T10:30:00Z")
+    table, _ = found(learned, lines, flooded, rasters=(cloudy,))
+    assert set(table["state"]) == {SEEN}
+    decided = table.groupby("image")["image_date"].agg(set)
+    assert decided.to_dict() == {"cloudy.tif": {"2024-09-29"}, "after.tif": {"2024-09-27"}}
+    # As above, but the road was covered later.
+    table, _ = found(learned, lines, flooded, rasters=(cloudy,), dates="2024-09-30, 2024-09-29")
+    (lost,) = table[table["state"] == NOT_SEEN].itertuples()
+    assert (lost.name, lost.image_date, lost.contradicted_by) == ("b", "2024-09-30", "cloudy.tif")
+    with pytest.raises(RoadSegError, match="3 dates"):
+        found(learned, lines, flooded, rasters=(cloudy,), dates="2024-09-30, 2024-09-29, 2024-09-28")
+    with pytest.raises(RoadSegError, match="does not tell when it was taken"):
+        found(learned, lines, flooded, rasters=(town.raster,))
+
+
 def test_what_leaves_little_to_find_is_told(learned, lines, tmp_path):
     blank = write_raster(tmp_path / "blank.tif", np.full((3, SIDE_PX, SIDE_PX), 60, dtype=np.uint8))
     far = write_layer(tmp_path / "far.gpkg", on_map(box(5000, 0, 5100, 100)))

@@ -56,7 +56,7 @@ def machine(no_runtime, tmp_path, monkeypatch):
 
 
 def test_the_first_python_that_works_is_taken_and_each_refusal_told(machine, tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(pythons, "ANSWER_S", 0.5)
+    monkeypatch.setattr(pythons, "ANSWER_S", 2.0)
     tiny = runtime.RequirementSet("tiny", ("tiny",), ((3, 8), (3, 14)))
     refused = {
         machine("qgis/bin/python3", NO_ENCODINGS): "it cannot find its own standard library",

@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 from qgis.core import (
+    Qgis,
+    QgsDateTimeRange,
     QgsFeature,
     QgsProcessingFeatureSourceDefinition,
     QgsProcessingOutputLayerDefinition,
@@ -13,6 +15,7 @@ from qgis.core import (
     QgsVectorLayer,
     edit,
 )
+from qgis.PyQt.QtCore import QDate, QDateTime, Qt, QTime
 
 from ..support.acting import Ear, failure, memory_layer, run
 from ..support.parts import ANSWER, FINETUNE, NETWORK, REGION, SEGMENT, WRITE
@@ -145,6 +148,36 @@ def test_comparenetworks_hands_whole_layers_on_and_styles_both_results(received,
         _, styled = layer.loadNamedStyle(str((tmp_path / values[name]).with_suffix(".qml")))
         assert styled and {category.value() for category in layer.renderer().categories()} == words
     assert "needs places" in failure("comparenetworks", {**values, "PLACES": None, "PLACES_NAME_FIELD": None})
+
+
+STATUS = """
+write(job()["options"]["status"], "status", ogr.wkbLineString, {"state": ogr.OFTString},
+      [("LINESTRING (350001 3059999, 350011 3059999)", {"state": "seen"})])
+send("result", result={"seen_m": 10.0})
+"""
+
+
+def test_roadstatus_takes_the_dates_of_temporal_layers_unless_dates_are_given(received, image, model, tmp_path):
+    images = [QgsRasterLayer(str(image), name) for name in ("after", "older")]
+    QgsProject.instance().addMapLayers(images)
+    for layer, day in zip(images, (29, 27)):
+        layer.temporalProperties().setMode(Qgis.RasterTemporalMode.FixedTemporalRange)
+        begin = QDateTime(QDate(2024, 9, day), QTime(10, 30), Qt.TimeSpec.UTC)
+        layer.temporalProperties().setFixedTemporalRange(QgsDateTimeRange(begin, begin.addSecs(60)))
+        layer.temporalProperties().setIsActive(True)
+    after, older = images
+    values = {
+        "INPUT": memory_layer("LineString", "known", "LineString (0 0, 90 0)"), "RASTER": after, "RASTERS": [older],
+        "MODEL": model, "OUTPUT": str(tmp_path / "status.gpkg"),
+    }  # fmt: skip
+    options_in_job = received(WRITE + STATUS)
+    run("roadstatus", values)
+    assert options_in_job()["dates"] == "2024-09-29T10:30:00Z, 2024-09-27T10:30:00Z"
+    run("roadstatus", {**values, "DATES": "2024-10-01"})
+    assert options_in_job()["dates"] == "2024-10-01"
+    older.temporalProperties().setIsActive(False)
+    run("roadstatus", values)
+    assert options_in_job()["dates"] == ""
 
 
 def test_relative_paths_are_meant_from_where_qgis_runs(play_runtime, image, tmp_path, model, monkeypatch):
