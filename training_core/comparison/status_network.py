@@ -27,7 +27,6 @@ from ..events import Reporter
 from ..geodata.parallel_arrays import concatenated, selected
 from ..networks.graph import Graph, find_chains, select_edges
 from ..networks.graph_edits import split_edges
-from ..networks.noding import node_lines
 from ..networks.path_shares import LINES, PLACES, SOURCES, paths_through, places_evenly
 from ..networks.road_graph import PathCosts, Places, RoadGraph, contracted, path_costs
 from .accessibility import CLOSED_MPS, OPEN_MPS, Ways
@@ -44,12 +43,12 @@ _SAME_M = 1e-6
 _EXACT, _LEAST_EXACT, _MAX_VISITS = 30, 3, 50_000_000
 
 
-def network_of(roads: RoadGraph, stretches: Intervals, join_m: float, name: str) -> RoadGraph:
-    """Return lines, as drawn, as a noded network with a node also where a stretch begins; its lines are the stretches.
+def network_of(graph: Graph, roads: RoadGraph, stretches: Intervals) -> RoadGraph:
+    """Return a network with a node also where a stretch of its lines, as drawn, begins; its lines are the stretches.
 
-    Lines are noded whole: an end of a stretch on a bridge is no junction with the road below.
+    The graph is that of the whole lines (see `node_lines`): an end of a stretch on a bridge is no junction with the
+    road below.
     """
-    graph, _ = node_lines(roads.lines, join_m, name)
     # Stretches that begin within an edge, which is a part of their line.
     length_m = graph.lengths()
     begin_m = _middles(graph, roads) - length_m / 2

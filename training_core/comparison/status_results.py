@@ -21,7 +21,9 @@ from ..events import Reporter
 from ..jobs import RoadStatus
 from ..jobs.fields import word_in
 from ..jobs.status import CHECK, CLOSED, DECIDES, DOUBTFUL, LOST_PROBABILITY, PATHS_SHARE, STATE, STATES
+from ..networks.graph import Graph
 from ..networks.lines import areas_in
+from ..networks.noding import node_lines
 from ..networks.road_graph import RoadGraph
 from .accessibility import (
     CUT_OFF,
@@ -51,18 +53,20 @@ _NAMES = ("name", "ref")
 
 @dataclass(frozen=True)
 class Asked:
-    """Sites, None without any, and polygons of districts by their names, in the plane of the lines."""
+    """The noded graph of the lines, sites, None without any, and polygons of districts by their names, in a plane."""
 
+    graph: Graph
     sites: Optional[Points]
     districts: Mapping[str, BaseGeometry]
 
 
 def read_asked(job: RoadStatus, roads: RoadGraph, plane: pyproj.CRS, reporter: Reporter) -> Asked:
-    """Read sites and districts.
+    """Read sites and districts, and node the lines: what may be refused is so before the images are looked at.
 
     Raises LayerError if a layer cannot be read, has other geometry or lacks a field; or none of its features lies on a
-    known road.
+    known road; or as `node_lines` does.
     """
+    graph, _ = node_lines(roads.lines, job.join_m, f"known roads ({job.lines})")
     sites: Optional[Points] = None
     districts: dict[str, BaseGeometry] = {}
     if job.sites:
@@ -78,7 +82,7 @@ def read_asked(job: RoadStatus, roads: RoadGraph, plane: pyproj.CRS, reporter: R
             )
         for name, shape in zip(names, shapes):
             districts[name] = shapely.union(districts[name], shape) if name in districts else shape
-    return Asked(sites, districts)
+    return Asked(graph, sites, districts)
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class Results:
 
 def find_results(job: RoadStatus, asked: Asked, roads: RoadGraph, stretches: Stretches, reporter: Reporter) -> Results:
     """Return what stretches of lines, as drawn, mean."""
-    network = network_of(roads, stretches.intervals, job.join_m, f"known roads ({job.lines})")
+    network = network_of(asked.graph, roads, stretches.intervals)
     is_closed, is_doubtful = (np.isin(stretches.state.astype(str), states) for states in (CLOSED, DOUBTFUL))
     lost = np.where(np.isnan(stretches.lost_probability), LOST_FRACTION, stretches.lost_probability)
     points = np.zeros((0, 2)) if asked.sites is None else asked.sites.points
@@ -200,7 +204,8 @@ def _rows(table: geopandas.GeoDataFrame) -> list[dict[str, Any]]:
     fields = (STATE, "length_m", LOST_PROBABILITY, PATHS_SHARE, DECIDES, CHECK)
     rows = []
     for (number, row), place in zip(table.iterrows(), places):
-        name = next((str(row[each]) for each in named if not pandas.isna(row[each])), f"line {row['line']}")
+        texts = (row[each] for each in named)
+        name = next((text for text in texts if isinstance(text, str) and text), f"line {row['line']}")
         known = {each: None if pandas.isna(row[each]) else row[each] for each in fields}
         rows.append({**known, "row": number, "name": name, "longitude": place.x, "latitude": place.y})
     return rows

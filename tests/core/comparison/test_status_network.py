@@ -14,6 +14,7 @@ from training_core.comparison.routes import snap
 from training_core.comparison.status_network import find_meaning, network_of, reached_m, stretch_of, ways_of
 from training_core.events import Reporter
 from training_core.networks.lines import make_lines
+from training_core.networks.noding import node_lines
 from training_core.networks.path_shares import PLACES
 from training_core.networks.road_graph import as_drawn
 
@@ -29,7 +30,8 @@ def stretches_of(*parts):
 
 
 def network(lines, *parts, bridge=None):
-    return network_of(as_drawn(make_lines(np.array(lines, dtype=object), bridge)), stretches_of(*parts), 0.5, "lines")
+    roads = as_drawn(make_lines(np.array(lines, dtype=object), bridge))
+    return network_of(node_lines(roads.lines, 0.5)[0], roads, stretches_of(*parts))
 
 
 def meaning(roads, sites, closed=(), doubtful=(), lost=0.0):

@@ -185,6 +185,13 @@ def test_sites_and_districts_that_do_not_fit_are_refused_before_the_model_runs(
     assert not [name for name in files(tmp_path) if "status" in name]
 
 
+def test_a_single_site_has_a_status_and_the_road_that_it_reaches(learned, lines, flooded, tmp_path):
+    site = write_layer(tmp_path / "site.gpkg", on_map(Point(20, 100)))
+    _, result = found(learned, lines, flooded, sites=site)
+    assert (result["paths"]["sites"], result["paths"]["reachable"]) == (1, 1)
+    assert 100 < result["paths"]["reached_after_m"] < result["paths"]["reached_before_m"]
+
+
 def test_sites_to_write_need_sites(learned, lines, flooded):
     options = {"lines": lines, "raster": flooded, "status": "a.gpkg", "reached": "b.gpkg"}
     with pytest.raises(RoadSegError, match="needs sites"):
