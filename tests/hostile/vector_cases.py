@@ -64,8 +64,8 @@ def good_layer(place: Place, role: tuple[str, str]) -> geopandas.GeoDataFrame:
 def with_layer(role: tuple[str, str], path: str | Path) -> dict[str, Any]:
     """Return options with another layer for a role, without the fields of the good one."""
     field = role[1]
-    fields = {"places": {"places_name_field": ""}, "origins": {"origins_name_field": ""}}
-    return {field: str(path), **fields.get(field, {})}
+    named = {f"{field}_name_field": ""} if field in ("places", "origins", "sites") else {}
+    return {field: str(path), **named}
 
 
 def rewritten(
