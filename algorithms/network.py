@@ -145,13 +145,17 @@ class CompareNetworks(JobAlgorithm):
 
 
 class RoadStatus(JobAlgorithm):
-    """Known roads and images in; the roads with their state out."""
+    """Known roads, images, sites and districts in; the roads with their state, the sites and a report out."""
 
     job_type = jobs.RoadStatus
     group_id = "network"
-    keywords = "change,damage,disaster,event,flood,landslide,state,status,lost,blocked,before,after,line,road"
-    renamed: ClassVar = {"lines": "INPUT", "status": "OUTPUT"}
-    whole = ("lines",)
+    keywords = (
+        "change,damage,disaster,event,flood,landslide,state,status,lost,blocked,bridge,access,isolated,check,report,"
+        "before,after,line,road"
+    )
+    renamed: ClassVar = {"lines": "INPUT", "lines_bridge_field": "BRIDGE_FIELD", "status": "OUTPUT"}
+    created = ("report",)
+    whole = ("lines", "sites")
     numbers: ClassVar = {
         "seen_m": "Length that is seen (m)",
         "partly_seen_m": "Length that is partly seen (m)",
@@ -159,7 +163,11 @@ class RoadStatus(JobAlgorithm):
         "in_a_hazard_m": "Length in a hazard (m)",
         "hidden_m": "Hidden length (m)",
         "outside_m": "Length outside (m)",
+        "paths.reached_before_m": "Mean length of road that a site reaches before (m)",
+        "paths.reached_after_m": "Mean length of road that a site reaches after (m)",
+        "paths.cut_off": "Sites cut off",
     }
+    styles: ClassVar = {"status": "states", "reached": "reached"}
 
     def _plain_options(self, parameters: Values, context: QgsProcessingContext) -> dict[str, Any]:
         options = super()._plain_options(parameters, context)
@@ -189,7 +197,7 @@ class ApplyReview(JobAlgorithm):
 
 
 class MakeChallenge(JobAlgorithm):
-    """Changes or likely breaks in; a file of tasks out."""
+    """Changes, states or likely breaks in; a file of tasks out."""
 
     job_type = jobs.MakeChallenge
     group_id = "network"

@@ -24,7 +24,7 @@ import geopandas
 import numpy as np
 import shapely
 
-from training_core.comparison.accessibility import ComparedRoads, Points, find_routes
+from training_core.comparison.accessibility import Points, RouteRules, find_routes
 from training_core.comparison.changes import (
     DISPLACED,
     INTACT,
@@ -33,6 +33,7 @@ from training_core.comparison.changes import (
     classify_changes,
 )
 from training_core.comparison.network_pair import measure_shift, move_closer
+from training_core.comparison.passable_roads import ComparedRoads, ways_on
 from training_core.events import Reporter
 from training_core.jobs import CompareNetworks
 from training_core.networks.lines import Lines, make_lines
@@ -114,7 +115,9 @@ def tell(size_km: float, town: Event) -> None:
     roads = ComparedRoads(segments, segments_after, nothing)
     nodes = before.graph.nodes[np.random.default_rng(1).choice(len(before.graph.nodes), PLACES)]
     layer = geopandas.GeoDataFrame(geometry=shapely.points(nodes))
-    find_routes(roads, Points(layer, np.arange(PLACES).astype(str), nodes, None), job, Reporter())
+    ways = ways_on(roads, None, job, Reporter())
+    points = Points(layer, np.arange(PLACES).astype(str), nodes, {"places": ""})
+    find_routes(ways, points, RouteRules(job.place_m, job.longer_percent, job.tolerance_m), Reporter())
     routed_s = time.perf_counter()
     rightly = [told_rightly(segments, town.became, kind) for kind in (INTACT, DISPLACED, UNMATCHED)]
     rightly.append(told_rightly(segments_after, town.came, UNMATCHED))

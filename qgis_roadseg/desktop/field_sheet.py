@@ -1,17 +1,20 @@
 """Field sheet: what the map shows as a print layout of one page, with legend, scale bar and coordinates in its frame.
 
+Of roads with their state, the places to check are listed.
+
 Scope: the layout. Independent of the window that opens it; QGIS' layout designer edits and exports it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, count
 
 from qgis.core import (
     QgsApplication,
     QgsCoordinateReferenceSystem,
+    QgsFeatureRequest,
     QgsLayoutItem,
     QgsLayoutItemLabel,
     QgsLayoutItemLegend,
@@ -30,15 +33,18 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QRectF
 
+from ...training_core.jobs.status import CHECK, STATE
 from ..translation import tr
 
 # Places on a page of A4 in landscape, in mm.
 _TITLE, _MAP, _FOOT = QRectF(10, 8, 277, 10), QRectF(16, 24, 265, 164), QRectF(10, 198, 277, 8)
 _LEGEND, _SCALE, _NORTH = QRectF(19, 27, 60, 40), QRectF(19, 171, 60, 14), QRectF(264, 27, 14, 14)
+_CHECKS = QRectF(218, 44, 60, 4)
 _NORTH_ARROW = "arrows/NorthArrow_02.svg"
 # About as many lines of coordinates across the map.
 _GRID_LINES = 5
 _TITLE_PT, _NOTE_PT, _COORDINATES_PT = 16, 8, 7
+_MAX_CHECKS = 20
 
 
 def make_sheet(
@@ -57,7 +63,9 @@ def make_sheet(
     _add_label(layout, project.title() or title, _TITLE, _TITLE_PT)
     note = tr("Roads found in imagery: check them on the ground.")
     _add_label(layout, f"{note} [% format_date(now(), 'yyyy-MM-dd') %] · {crs.authid()}", _FOOT, _NOTE_PT)
-    _add_legend(layout, shown, [layer for layer in layers if isinstance(layer, QgsVectorLayer)])
+    of_vectors = [layer for layer in layers if isinstance(layer, QgsVectorLayer)]
+    _add_legend(layout, shown, of_vectors)
+    _add_checks(layout, of_vectors, project)
     _add_scale(layout, shown)
     arrow = QgsLayoutItemPicture(layout)
     arrow.setPicturePath(QgsApplication.pkgDataPath() + f"/svg/{_NORTH_ARROW}")
@@ -121,6 +129,35 @@ def _add_legend(layout: QgsPrintLayout, shown: QgsLayoutItemMap, layers: Sequenc
     legend.adjustBoxSize()
 
 
+def _add_checks(layout: QgsPrintLayout, layers: Sequence[QgsVectorLayer], project: QgsProject) -> None:
+    """List the checks of roads with their state, as numbered on the map, with latitude and longitude."""
+    rows = sorted(
+        row for layer in layers if {CHECK, STATE} <= set(layer.fields().names()) for row in _checks(layer, project)
+    )
+    if rows:
+        lines = [f"{number}  {y:.5f}, {x:.5f}  {state}" for number, state, x, y in rows[:_MAX_CHECKS]]
+        label = _add_label(layout, "\n".join([tr("To check:"), *lines]), _CHECKS, _COORDINATES_PT)
+        label.setBackgroundEnabled(True)
+        label.setFrameEnabled(True)
+        label.setMargin(1.5)
+        label.adjustSizeToText()
+        label.attemptMove(QgsLayoutPoint(_CHECKS.right() - label.rect().width(), _CHECKS.top()))
+
+
+def _checks(layer: QgsVectorLayer, project: QgsProject) -> Iterator[tuple[int, str, float, float]]:
+    """Yield number, state, longitude and latitude of the checks of a layer."""
+    system = QgsCoordinateReferenceSystem("EPSG:4326")
+    request = (
+        QgsFeatureRequest()
+        .setFilterExpression(f'"{CHECK}" is not null')
+        .setDestinationCrs(system, project.transformContext())
+    )
+    for feature in layer.getFeatures(request):
+        shape = feature.geometry()
+        middle = shape.interpolate(shape.length() / 2).asPoint()
+        yield int(feature[CHECK]), str(feature[STATE]), middle.x(), middle.y()
+
+
 def _add_scale(layout: QgsPrintLayout, shown: QgsLayoutItemMap) -> None:
     bar = QgsLayoutItemScaleBar(layout)
     bar.setStyle("Single Box")
@@ -131,7 +168,7 @@ def _add_scale(layout: QgsPrintLayout, shown: QgsLayoutItemMap) -> None:
     layout.addLayoutItem(bar)
 
 
-def _add_label(layout: QgsPrintLayout, text: str, place: QRectF, size_pt: float) -> None:
+def _add_label(layout: QgsPrintLayout, text: str, place: QRectF, size_pt: float) -> QgsLayoutItemLabel:
     label = QgsLayoutItemLabel(layout)
     label.setText(text)
     style = label.textFormat()
@@ -139,6 +176,7 @@ def _add_label(layout: QgsPrintLayout, text: str, place: QRectF, size_pt: float)
     label.setTextFormat(style)
     _place(label, place)
     layout.addLayoutItem(label)
+    return label
 
 
 def _place(item: QgsLayoutItem, at: QRectF) -> None:

@@ -67,6 +67,8 @@ _SOURCE_TYPES = {
     "after": [_LINE],
     "places": [_POINT],
     "origins": [_POINT],
+    "sites": [_POINT],
+    "districts": [_POLYGON],
     "damage": [_POLYGON],
     "hazards": [_POLYGON],
     "layer": [_LINE, _POINT],
@@ -129,16 +131,18 @@ def make_parameters(
     created : collection of str
         Fields of optional outputs that are created by default.
     """
-    parameters = [_make_parameter(field, renamed, field.name in created, translate) for field in fields]
+    # The layer of attribute fields that do not name it.
+    roads = "roads" if any(field.name == "roads" and field.option.kind == jobs.VECTOR for field in fields) else "lines"
+    parameters = [_make_parameter(field, renamed, field.name in created, roads, translate) for field in fields]
     return sorted(parameters, key=lambda parameter: (parameter.isDestination(), parameter.name() != INPUT))
 
 
 def _make_parameter(
-    field: OptionField, renamed: Mapping[str, str], created: bool, translate: Callable[[str], str]
+    field: OptionField, renamed: Mapping[str, str], created: bool, roads: str, translate: Callable[[str], str]
 ) -> QgsProcessingParameterDefinition:
     option = field.option
     name = parameter_name(field.name, renamed)
-    parameter_type, values = _made_with(field, renamed)
+    parameter_type, values = _made_with(field, renamed, roads)
     if option.kind:
         values["optional"] = not option.required
     parameter = parameter_type(name=name, description=translate(option.caption), **values)
@@ -166,13 +170,13 @@ def _plain(field: OptionField) -> tuple[_Type, dict[str, Any]]:
     return QgsProcessingParameterNumber, {**own, **{end: limit for end, limit in limits.items() if limit is not None}}
 
 
-def _layer_of(field_name: str) -> str:
-    """Return the layer field that an attribute field belongs to: the prefix of its name, or else roads."""
+def _layer_of(field_name: str, roads: str) -> str:
+    """Return the layer field that an attribute field belongs to: the prefix of its name, or else that of the roads."""
     owner = field_name.partition("_")[0]
-    return owner if owner in _SOURCE_TYPES else "roads"
+    return owner if owner in _SOURCE_TYPES else roads
 
 
-def _made_with(field: OptionField, renamed: Mapping[str, str]) -> tuple[_Type, dict[str, Any]]:
+def _made_with(field: OptionField, renamed: Mapping[str, str], roads: str) -> tuple[_Type, dict[str, Any]]:
     """Return the type of parameter that fits a field, and what it is made with beside name and label."""
     kind, source = field.option.kind, QgsProcessing.SourceType
     if not kind:
@@ -186,7 +190,7 @@ def _made_with(field: OptionField, renamed: Mapping[str, str]) -> tuple[_Type, d
     if kind == jobs.VECTOR_OUTPUT:
         return QgsProcessingParameterFeatureSink, {"type": _SINK_TYPES[field.name]}
     if kind == jobs.FIELD:
-        parent = parameter_name(_layer_of(field.name), renamed)
+        parent = parameter_name(_layer_of(field.name, roads), renamed)
         return QgsProcessingParameterField, {"parentLayerParameterName": parent}
     if kind == jobs.MODEL:  # its value "starter" has no file extension, so the filter must allow any
         file_filter = f"{ANY_MODEL_FILTER};;{ANY_FILTER}"

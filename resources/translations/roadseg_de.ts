@@ -1368,8 +1368,8 @@
         <translation>Zustand bekannter Straßen</translation>
     </message>
     <message>
-        <source>change,damage,disaster,event,flood,landslide,state,status,lost,blocked,before,after,line,road</source>
-        <translation>Änderung,Schaden,Katastrophe,Ereignis,Hochwasser,Erdrutsch,Zustand,Status,verloren,gesperrt,vorher,nachher,Linie,Straße</translation>
+        <source>change,damage,disaster,event,flood,landslide,state,status,lost,blocked,bridge,access,isolated,check,report,before,after,line,road</source>
+        <translation>Änderung,Schaden,Katastrophe,Ereignis,Hochwasser,Erdrutsch,Zustand,Status,verloren,gesperrt,Brücke,Erreichbarkeit,abgeschnitten,prüfen,Bericht,vorher,nachher,Linie,Straße</translation>
     </message>
     <message>
         <source>Known roads</source>
@@ -1392,8 +1392,32 @@
         <translation>Gefahrengebiete</translation>
     </message>
     <message>
+        <source>Sites</source>
+        <translation>Standorte</translation>
+    </message>
+    <message>
+        <source>Districts</source>
+        <translation>Bezirke</translation>
+    </message>
+    <message>
         <source>Class field</source>
         <translation>Klassenfeld</translation>
+    </message>
+    <message>
+        <source>Name field of the sites</source>
+        <translation>Namensfeld der Standorte</translation>
+    </message>
+    <message>
+        <source>Name field of the districts</source>
+        <translation>Namensfeld der Bezirke</translation>
+    </message>
+    <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Brückenfeld der bekannten Straßen</translation>
+    </message>
+    <message>
+        <source>Distance of sites (m)</source>
+        <translation>Fangabstand der Standorte (m)</translation>
     </message>
     <message>
         <source>Reach (m)</source>
@@ -1402,6 +1426,10 @@
     <message>
         <source>Roads with their state</source>
         <translation>Straßen mit ihrem Zustand</translation>
+    </message>
+    <message>
+        <source>Sites and their paths</source>
+        <translation>Standorte und ihre Wege</translation>
     </message>
     <message>
         <source>Length that is seen (m)</source>
@@ -1426,6 +1454,18 @@
     <message>
         <source>Length outside (m)</source>
         <translation>Länge außerhalb (m)</translation>
+    </message>
+    <message>
+        <source>Mean length of road that a site reaches before (m)</source>
+        <translation>Mittlere Länge der Straßen, die ein Standort vorher erreicht (m)</translation>
+    </message>
+    <message>
+        <source>Mean length of road that a site reaches after (m)</source>
+        <translation>Mittlere Länge der Straßen, die ein Standort nachher erreicht (m)</translation>
+    </message>
+    <message>
+        <source>Sites cut off</source>
+        <translation>Abgeschnittene Standorte</translation>
     </message>
     <message>
         <source>Apply a review</source>
@@ -1488,8 +1528,8 @@
         <translation>maproulette,openstreetmap,osm,aufgabe,challenge,mapper,prüfen,veränderung,lücke,geojson,straße</translation>
     </message>
     <message>
-        <source>Changes or likely breaks</source>
-        <translation>Veränderungen oder mögliche Lücken im Netz</translation>
+        <source>Changes, states or likely breaks</source>
+        <translation>Veränderungen, Zustände oder mögliche Lücken im Netz</translation>
     </message>
     <message>
         <source>Earlier challenge</source>
@@ -1670,6 +1710,10 @@
     <message>
         <source>Field sheet</source>
         <translation>Feldblatt</translation>
+    </message>
+    <message>
+        <source>To check:</source>
+        <translation>Zu prüfen:</translation>
     </message>
     <message>
         <source>Ready to extract the roads of a satellite layer.</source>

@@ -1368,8 +1368,8 @@
         <translation>Estado de vías conocidas</translation>
     </message>
     <message>
-        <source>change,damage,disaster,event,flood,landslide,state,status,lost,blocked,before,after,line,road</source>
-        <translation>cambio,daño,desastre,evento,inundación,deslizamiento,estado,perdida,bloqueada,antes,después,línea,vía,carretera</translation>
+        <source>change,damage,disaster,event,flood,landslide,state,status,lost,blocked,bridge,access,isolated,check,report,before,after,line,road</source>
+        <translation>cambio,daño,desastre,evento,inundación,deslizamiento,estado,perdida,bloqueada,puente,acceso,aislado,comprobar,informe,antes,después,línea,vía,carretera</translation>
     </message>
     <message>
         <source>Known roads</source>
@@ -1392,8 +1392,32 @@
         <translation>Zonas de peligro</translation>
     </message>
     <message>
+        <source>Sites</source>
+        <translation>Sitios</translation>
+    </message>
+    <message>
+        <source>Districts</source>
+        <translation>Distritos</translation>
+    </message>
+    <message>
         <source>Class field</source>
         <translation>Campo de la clase</translation>
+    </message>
+    <message>
+        <source>Name field of the sites</source>
+        <translation>Campo de nombre de los sitios</translation>
+    </message>
+    <message>
+        <source>Name field of the districts</source>
+        <translation>Campo de nombre de los distritos</translation>
+    </message>
+    <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Campo de puentes de las vías conocidas</translation>
+    </message>
+    <message>
+        <source>Distance of sites (m)</source>
+        <translation>Distancia de ajuste de los sitios (m)</translation>
     </message>
     <message>
         <source>Reach (m)</source>
@@ -1402,6 +1426,10 @@
     <message>
         <source>Roads with their state</source>
         <translation>Vías con su estado</translation>
+    </message>
+    <message>
+        <source>Sites and their paths</source>
+        <translation>Sitios y sus caminos</translation>
     </message>
     <message>
         <source>Length that is seen (m)</source>
@@ -1426,6 +1454,18 @@
     <message>
         <source>Length outside (m)</source>
         <translation>Longitud fuera (m)</translation>
+    </message>
+    <message>
+        <source>Mean length of road that a site reaches before (m)</source>
+        <translation>Longitud media de vía que un sitio alcanza antes (m)</translation>
+    </message>
+    <message>
+        <source>Mean length of road that a site reaches after (m)</source>
+        <translation>Longitud media de vía que un sitio alcanza después (m)</translation>
+    </message>
+    <message>
+        <source>Sites cut off</source>
+        <translation>Sitios aislados</translation>
     </message>
     <message>
         <source>Apply a review</source>
@@ -1488,8 +1528,8 @@
         <translation>maproulette,openstreetmap,osm,tarea,desafío,mapeador,revisar,cambio,corte,geojson,carretera,vía</translation>
     </message>
     <message>
-        <source>Changes or likely breaks</source>
-        <translation>Cambios o posibles cortes</translation>
+        <source>Changes, states or likely breaks</source>
+        <translation>Cambios, estados o posibles cortes</translation>
     </message>
     <message>
         <source>Earlier challenge</source>
@@ -1670,6 +1710,10 @@
     <message>
         <source>Field sheet</source>
         <translation>Hoja de campo</translation>
+    </message>
+    <message>
+        <source>To check:</source>
+        <translation>Por comprobar:</translation>
     </message>
     <message>
         <source>Ready to extract the roads of a satellite layer.</source>

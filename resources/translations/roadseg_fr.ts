@@ -1368,8 +1368,8 @@
         <translation>État des routes connues</translation>
     </message>
     <message>
-        <source>change,damage,disaster,event,flood,landslide,state,status,lost,blocked,before,after,line,road</source>
-        <translation>changement,dégât,catastrophe,événement,inondation,glissement,état,statut,perdue,bloquée,avant,après,ligne,route</translation>
+        <source>change,damage,disaster,event,flood,landslide,state,status,lost,blocked,bridge,access,isolated,check,report,before,after,line,road</source>
+        <translation>changement,dégât,catastrophe,événement,inondation,glissement,état,statut,perdue,bloquée,pont,accès,isolé,vérifier,rapport,avant,après,ligne,route</translation>
     </message>
     <message>
         <source>Known roads</source>
@@ -1392,8 +1392,32 @@
         <translation>Zones de danger</translation>
     </message>
     <message>
+        <source>Sites</source>
+        <translation>Sites</translation>
+    </message>
+    <message>
+        <source>Districts</source>
+        <translation>Districts</translation>
+    </message>
+    <message>
         <source>Class field</source>
         <translation>Champ de la classe</translation>
+    </message>
+    <message>
+        <source>Name field of the sites</source>
+        <translation>Champ de nom des sites</translation>
+    </message>
+    <message>
+        <source>Name field of the districts</source>
+        <translation>Champ de nom des districts</translation>
+    </message>
+    <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Champ des ponts des routes connues</translation>
+    </message>
+    <message>
+        <source>Distance of sites (m)</source>
+        <translation>Distance d'accrochage des sites (m)</translation>
     </message>
     <message>
         <source>Reach (m)</source>
@@ -1402,6 +1426,10 @@
     <message>
         <source>Roads with their state</source>
         <translation>Routes avec leur état</translation>
+    </message>
+    <message>
+        <source>Sites and their paths</source>
+        <translation>Sites et leurs chemins</translation>
     </message>
     <message>
         <source>Length that is seen (m)</source>
@@ -1426,6 +1454,18 @@
     <message>
         <source>Length outside (m)</source>
         <translation>Longueur à l'extérieur (m)</translation>
+    </message>
+    <message>
+        <source>Mean length of road that a site reaches before (m)</source>
+        <translation>Longueur moyenne de route atteinte par un site avant (m)</translation>
+    </message>
+    <message>
+        <source>Mean length of road that a site reaches after (m)</source>
+        <translation>Longueur moyenne de route atteinte par un site après (m)</translation>
+    </message>
+    <message>
+        <source>Sites cut off</source>
+        <translation>Sites coupés du réseau</translation>
     </message>
     <message>
         <source>Apply a review</source>
@@ -1488,8 +1528,8 @@
         <translation>maproulette,openstreetmap,osm,tâche,défi,contributeur,vérifier,changement,coupure,geojson,route</translation>
     </message>
     <message>
-        <source>Changes or likely breaks</source>
-        <translation>Changements ou coupures probables</translation>
+        <source>Changes, states or likely breaks</source>
+        <translation>Changements, états ou coupures probables</translation>
     </message>
     <message>
         <source>Earlier challenge</source>
@@ -1670,6 +1710,10 @@
     <message>
         <source>Field sheet</source>
         <translation>Feuille de terrain</translation>
+    </message>
+    <message>
+        <source>To check:</source>
+        <translation>À vérifier :</translation>
     </message>
     <message>
         <source>Ready to extract the roads of a satellite layer.</source>

@@ -163,6 +163,27 @@ def test_a_network_before_is_compared_with_the_one_after(ground, tmp_path):
     assert "changes of a road network" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+def test_the_state_of_known_roads_is_found_with_what_it_means(ground, tmp_path):
+    reference, lines = lines_of(str(ground.roads))
+    sites, hazards = str(tmp_path / "sites.gpkg"), str(tmp_path / "hazards.gpkg")
+    longest = max((line for _, line in lines), key=lambda line: line.Length())
+    write_layer(sites, *(line.Value(0) for _, line in lines), system=reference)
+    write_layer(hazards, longest.Value(longest.Length() / 2).Buffer(20), system=reference)
+    inputs = {"INPUT": str(ground.roads), "RASTER": str(ground.image), "MODEL": str(ground.model)}
+    inputs |= {"SITES": sites, "HAZARDS": hazards, "DISTRICTS": hazards, "CLASS_FIELD": "road_class"}
+    outputs = {"OUTPUT": "states.gpkg", "REACHED": "reached.gpkg", "REPORT": "report.html"}
+    outputs = {name: str(tmp_path / file) for name, file in outputs.items()}
+    result = headless.run("roadseg:roadstatus", {**inputs, **outputs})
+    found, stretches = lines_of(outputs["OUTPUT"])
+    assert found.IsSame(reference) and {"road_class", "lost_probability", "check"} < set(stretches[0][0])
+    in_hazard_m = sum(line.Length() for items, line in stretches if items["state"] == "in a hazard")
+    assert result["IN_A_HAZARD_M"] == pytest.approx(in_hazard_m, rel=0.01) and in_hazard_m > 35
+    reached = [items for items, _ in lines_of(outputs["REACHED"])[1]]
+    assert len(reached) == len(lines) and result["PATHS_REACHED_AFTER_M"] < result["PATHS_REACHED_BEFORE_M"]
+    assert (tmp_path / "states.qml").is_file() and (tmp_path / "reached.qml").is_file()
+    assert "state of known roads" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_new_road_becomes_a_change_of_the_extract_that_it_was_found_with(tmp_path):
     extract, after = tmp_path / "Straße 1.osm", str(tmp_path / "after.gpkg")
     nodes = "".join(f'<node id="{number}" version="1" lat="52.5" lon="13.{number}"/>' for number in (400, 403))

@@ -33,6 +33,7 @@ ROLES = {
     ("applyreview", "review"): LINES, ("sampleaccuracy", "lines"): LINES, ("checkaccuracy", "sample"): LINES,
     ("roadstatus", "lines"): LINES, ("roadstatus", "hazards"): AREAS, ("roadstatus", "aoi"): AREAS,
     ("sampleaccuracy", "aoi"): AREAS, ("getosmdata", "aoi"): AREAS,
+    ("roadstatus", "sites"): POINTS, ("roadstatus", "districts"): AREAS,
     ("evaluate", "aoi"): AREAS, ("evaluate", "no_road"): AREAS, ("finetune", "aoi"): AREAS,
     ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
     ("mapregion", "aoi"): AREAS,
@@ -42,7 +43,7 @@ ROLES = {
 SLOW = ("finetune",)
 CARRYING = (
     ("cleannetwork", "lines"), ("exportnetwork", "lines"), ("comparenetworks", "before"), ("comparenetworks", "after"),
-    ("comparenetworks", "places"), ("roadstatus", "lines"),
+    ("comparenetworks", "places"), ("roadstatus", "lines"), ("roadstatus", "sites"),
 )  # fmt: skip
 SEED = 1789
 X, Y = 390000, 5820000
@@ -63,8 +64,8 @@ def good_layer(place: Place, role: tuple[str, str]) -> geopandas.GeoDataFrame:
 def with_layer(role: tuple[str, str], path: str | Path) -> dict[str, Any]:
     """Return options with another layer for a role, without the fields of the good one."""
     field = role[1]
-    fields = {"places": {"places_name_field": ""}, "origins": {"origins_name_field": ""}}
-    return {field: str(path), **fields.get(field, {})}
+    named = {f"{field}_name_field": ""} if field in ("places", "origins", "sites") else {}
+    return {field: str(path), **named}
 
 
 def rewritten(

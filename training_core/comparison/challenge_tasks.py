@@ -1,4 +1,4 @@
-"""Tasks for mappers from the changes or the likely breaks of a network: places that a person checks in a minute.
+"""Tasks for mappers from changes, states or likely breaks of a network: places that a person checks in a minute.
 
 Scope: which stretches and points become tasks, their length, priority and instruction. Independent of files.
 """
@@ -17,6 +17,7 @@ from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import require_geometry, with_names
 from ..jobs import MakeChallenge
 from ..jobs.review import CHANGE, CHANGES, DISPLACED, LOST, NEW
+from ..jobs.status import LOST_PROBABILITY, NOT_SEEN, PARTLY_SEEN, PATHS_SHARE, STATE, STATES, UNDER_WATER
 from ..networks.graph import Graph, join_chains
 from ..networks.likely_breaks import APART, DEAD_END, GAP, KIND, KINDS
 from ..networks.lines import LineFields, as_in_file, drawn_places, lines_in, make_lines, shared_plane
@@ -24,7 +25,7 @@ from ..networks.noding import node_lines
 from ..networks.road_graph import as_drawn
 from .change_results import known_only
 
-PURPOSE = "changes or likely breaks"
+PURPOSE = "changes, states or likely breaks"
 PRIORITIES = ("high", "medium", "low")
 _WGS84 = "EPSG:4326"
 # Stretches continue each other where their ends are closer together than this, and turn by less, measured over a few
@@ -44,6 +45,11 @@ _INSTRUCTIONS = {
     "change the map only if you see that the road is gone.",
     DISPLACED: "The image shows this road beside its place on the map{measure}. Check the offset of your imagery "
     "first, and move the road if it is misplaced.",
+    NOT_SEEN: "The map has a road here{measure} that the new image does not show. Look whether it is gone, covered or "
+    "blocked, or only hidden, as under trees.",
+    PARTLY_SEEN: "The new image hardly shows the road here{measure}. Look whether it is still there.",
+    UNDER_WATER: "The road here{measure} is under water in the new image. Look whether it is flooded, and whether its "
+    "bridges are still there.",
     GAP: "Two roads end near each other here{measure} and may be connected. If you see a road between them, draw it.",
     DEAD_END: "A dead-end road{measure} may be missing here. If you see it, draw it.",
     APART: ("A road here is not connected to the nearest other one{measure}. If you see a road between them, draw it."),
@@ -51,11 +57,15 @@ _INSTRUCTIONS = {
 
 
 def known_features(layer: geopandas.GeoDataFrame, job: MakeChallenge, reporter: Reporter) -> geopandas.GeoDataFrame:
-    """Return the lines of a layer with a known `change`, or its points with a known `kind`; see `known_only`.
+    """Return the lines of a layer with a known `change` or `state`, or its points with a known `kind`.
 
-    Raises LayerError if the layer holds neither changes nor likely breaks.
+    See `known_only`; a state is called `change` then. Raises LayerError if the layer holds none of these.
     """
-    layer = with_names(layer, (CHANGE, KIND), job.layer, PURPOSE)
+    layer = with_names(layer, (CHANGE, KIND, STATE, LOST_PROBABILITY), job.layer, PURPOSE)
+    if {STATE, LOST_PROBABILITY} <= set(layer.columns):  # a state alone may be one of a country
+        require_geometry(layer, ("lines",), job.layer, PURPOSE)
+        known_roads = known_only(layer, STATE, STATES, PURPOSE, job.layer, reporter)
+        return known_roads.drop(columns=CHANGE, errors="ignore").rename(columns={STATE: CHANGE})
     for field, known, geometry in ((CHANGE, CHANGES, "lines"), (KIND, KINDS, "points")):
         if field in layer.columns:
             require_geometry(layer, (geometry,), job.layer, PURPOSE)
@@ -63,8 +73,8 @@ def known_features(layer: geopandas.GeoDataFrame, job: MakeChallenge, reporter: 
     if layer.empty:  # some formats keep no fields without features
         return layer.assign(**{CHANGE: ""})
     raise LayerError(
-        f"The {PURPOSE} ({job.layer}) have neither a field {CHANGE!r} nor a field {KIND!r}.",
-        "Choose a layer of changes that Compare road networks wrote, or of likely breaks.",
+        f"The {PURPOSE} ({job.layer}) have neither a field {CHANGE!r} nor a field {KIND!r}, nor those of states.",
+        "Choose a layer of changes that Compare road networks wrote, of states, or of likely breaks.",
     )
 
 
@@ -81,12 +91,12 @@ def make_tasks(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
 
 
 def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopandas.GeoDataFrame, int]:
-    """Return the tasks of a layer of changes, and the number of its stretches that are too short."""
+    """Return the tasks of a layer of changes or states, and the number of its stretches that are too short."""
     plane = shared_plane(layer, of=job.layer)
     lines = lines_in(plane, layer, LineFields())
     change, places = layer[CHANGE].to_numpy()[lines.feature], drawn_places(layer, plane)
     parts, too_short = [(np.zeros(0, dtype=object), np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))], 0
-    for kind in sorted({NEW, LOST, *([DISPLACED] if job.displaced else [])}):
+    for kind in sorted({NEW, LOST, NOT_SEEN, PARTLY_SEEN, UNDER_WATER, *([DISPLACED] if job.displaced else [])}):
         chosen = np.flatnonzero(change == kind)
         # As bridges, lines are connected at their ends alone, and never split.
         graph, _ = node_lines(make_lines(lines.shapes[chosen], np.ones(len(chosen))), _JOIN_M, PURPOSE)
@@ -102,7 +112,7 @@ def _stretches(layer: geopandas.GeoDataFrame, job: MakeChallenge) -> tuple[geopa
         "length_m": shapely.length(shapes),
         "offset_m": np.where(changes == DISPLACED, _numbers(layer, "offset_m", _MAX_LENGTH_M)[feature], np.nan),
         "probability": np.where(changes == NEW, _numbers(layer, "road_probability", 1)[feature], np.nan),
-        "paths_share": np.full(len(shapes), np.nan),
+        PATHS_SHARE: np.where(np.isin(changes, CHANGES), np.nan, _numbers(layer, PATHS_SHARE, 1)[feature]),
         "feature": feature,
     }
     return _with_middles(geopandas.GeoDataFrame(columns, geometry=shapes, crs=plane)), too_short
@@ -144,7 +154,7 @@ def _breaks(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
         "length_m": _numbers(layer, "length_m", _MAX_LENGTH_M),
         "offset_m": np.nan,
         "probability": _numbers(layer, "probability", 1),
-        "paths_share": _numbers(layer, "paths_share", 1),
+        PATHS_SHARE: _numbers(layer, PATHS_SHARE, 1),
         "feature": np.arange(len(layer)),
     }
     # A feature may have several points, and a layer longitudes beyond 180 degrees.

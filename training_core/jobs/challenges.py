@@ -14,21 +14,22 @@ from .review import reviewed_only_option
 
 @dataclass(frozen=True)
 class MakeChallenge(Job):
-    """Make a MapRoulette challenge of changes or likely breaks: one small task for each place to check.
+    """Make a MapRoulette challenge of changes, states or likely breaks: one small task for each place to check.
 
-    Takes the changes of Compare road networks, or the likely breaks of Extract roads, Vectorize roads or Clean road
-    network, and writes the line-by-line GeoJSON that MapRoulette takes for a challenge. Each task has an instruction, a
-    length, a priority, and an id by which MapRoulette recognizes it when the challenge is rebuilt. If features are
-    selected or filtered, only these become tasks. If any feature is accepted or rejected in the field review, only
-    accepted features become tasks.
+    Takes the changes of Compare road networks, the roads of State of known roads, or the likely breaks of Extract
+    roads, Vectorize roads or Clean road network, and writes the line-by-line GeoJSON that MapRoulette takes for a
+    challenge. Each task has an instruction, a length, a priority, and an id by which MapRoulette recognizes it when the
+    challenge is rebuilt. If features are selected or filtered, only these become tasks. If any feature is accepted or
+    rejected in the field review, only accepted features become tasks.
     """
 
     name: ClassVar[str] = "makechallenge"
     title: ClassVar[str] = "Make a MapRoulette challenge"
 
-    layer: str = option("", "Changes or likely breaks", kind=VECTOR, required=True).help(
-        "Lines with the field `change` from Compare road networks, or points with the field `kind` from a layer of "
-        "likely breaks, in any CRS."
+    layer: str = option("", "Changes, states or likely breaks", kind=VECTOR, required=True).help(
+        "Lines with the field `change` from Compare road networks or with the field `state` from State of known roads, "
+        "or points with the field `kind` from a layer of likely breaks, in any CRS. Roads that are not seen, partly "
+        "seen or under water become tasks."
     )
     earlier: str = option("", "Earlier challenge", kind=CHALLENGE).help(
         "File of the last challenge for this area. A new task within 20 m of an earlier task keeps its id, so that "

@@ -10,14 +10,20 @@ from typing import ClassVar
 
 from ..errors import JobError, shown
 from .fields import parse_moments
-from .option import FIELD, RASTER, RASTERS, STARTER, VECTOR, VECTOR_OUTPUT, advanced_option, option
+from .networks import NodingOptions, bridge_option
+from .option import FIELD, HTML_OUTPUT, RASTER, RASTERS, STARTER, VECTOR, VECTOR_OUTPUT, advanced_option, like, option
 from .shared import SegmentOptions, model_option
 
 # The field of states, and its words.
 STATE = "state"
 SEEN, PARTLY_SEEN, NOT_SEEN = "seen", "partly seen", "not seen"
 IN_HAZARD, HIDDEN, OUTSIDE = "in a hazard", "hidden", "outside"
-STATES = (SEEN, PARTLY_SEEN, NOT_SEEN, IN_HAZARD, HIDDEN, OUTSIDE)
+UNDER_WATER = "under water"
+STATES = (SEEN, PARTLY_SEEN, NOT_SEEN, UNDER_WATER, IN_HAZARD, HIDDEN, OUTSIDE)
+# States of roads that are not passable, and those that a look on the ground may change.
+CLOSED, DOUBTFUL = (NOT_SEEN, UNDER_WATER, IN_HAZARD), (PARTLY_SEEN, NOT_SEEN, HIDDEN)
+# Fields of the layer: the probability of being lost, and what a stretch means for the network.
+LOST_PROBABILITY, PATHS_SHARE, DECIDES, CHECK = "lost_probability", "paths_share", "decides", "check"
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,12 @@ class RoadStatus(SegmentOptions):
     on a place is not seen, and from 0.2 on partly seen. The fields evidence, beside, expected and evidence_before are
     log odds of road along the line, beside it, along other roads like it, and in the image before. 0 is the threshold.
     The fields image and image_date tell which image decided, and contradicted_by which other one shows the opposite.
+
+    The field paths_share is the fraction of the shortest paths before, from the sites, that need the stretch. Roads
+    that are not seen, under water or in a hazard count as closed. The field decides is the expected change of the paths
+    by a check on the ground: the probability that the road is otherwise than assumed, times the fraction of the paths
+    that are cut off, or become longer, without it. The field check numbers the checks, beginning with the one that
+    decides most. Without sites, paths lead between all parts of the network.
     """
 
     name: ClassVar[str] = "roadstatus"
@@ -65,6 +77,22 @@ class RoadStatus(SegmentOptions):
         "Field with the width of each road in meters. Each road is compared with others of about its width."
     )
     model: str = model_option(STARTER)
+    sites: str = option("", "Sites", kind=VECTOR).help(
+        "Points from which roads are reached: hospitals, depots, villages. The paths between them are compared before "
+        "and after."
+    )
+    sites_name_field: str = option("", "Name field of the sites", kind=FIELD, usual="name").help(
+        "Field with the names of the sites."
+    )
+    districts: str = option("", "Districts", kind=VECTOR).help("Polygons by which the report adds up the states.")
+    districts_name_field: str = option("", "Name field of the districts", kind=FIELD, usual="name").help(
+        "Field with the names of the districts."
+    )
+    lines_bridge_field: str = bridge_option("known roads")
+    place_m: float = advanced_option(100.0, "Distance of sites", unit="m", within=(1, 10000)).help(
+        "Maximum distance at which sites are snapped to the nearest road."
+    )
+    join_m: float = like(NodingOptions, "join_m")
     reach_m: float = advanced_option(4.0, "Reach", unit="m", within=(0, 30)).help(
         "Maximum distance of a road in the image from its line. Choose more if the lines are displaced."
     )
@@ -72,11 +100,20 @@ class RoadStatus(SegmentOptions):
         "Minimum length of a stretch: shorter ones are merged into the longer neighbor on the same line."
     )
     status: str = option("", "Roads with their state", kind=VECTOR_OUTPUT, required=True).help(
-        "Lines to write, with the fields state, lost_probability, evidence, beside, expected and evidence_before."
+        "Lines to write, with the fields state, lost_probability, evidence, beside, expected, evidence_before, "
+        "paths_share, decides and check."
+    )
+    reached: str = option("", "Sites and their paths", kind=VECTOR_OUTPUT).help(
+        "Sites to write, with the length of road that is reached before and after, and the status of their paths."
+    )
+    report: str = option("", "Report", kind=HTML_OUTPUT).help(
+        "HTML report to write: map, tables by class and district, lost roads, checks, and images before and after."
     )
 
     def _check_together(self) -> None:
         super()._check_together()
+        if self.reached and not self.sites:
+            raise JobError("The option reached needs sites (sites).", "Give sites, or leave out reached.")
         try:
             parse_moments(self.dates)
         except ValueError as error:

@@ -15,6 +15,7 @@ from ..geodata.parallel_arrays import first_of_each
 from .cleaning import TIE_DIGITS, Removed, component_lengths
 from .graph import Graph
 from .link_prediction import COEFFICIENTS, UNLIKELY, Links, link_features, logistic
+from .path_shares import LINES, PLACES, SOURCES, paths_through, places_evenly
 from .road_graph import path_costs
 from .surroundings import Surroundings
 
@@ -22,8 +23,6 @@ from .surroundings import Surroundings
 KIND = "kind"
 GAP, DEAD_END, APART = KINDS = "gap not joined", "dead end removed", "component apart"
 
-# Number of places between which shortest paths run, evenly along all roads; sources and gaps at a time bound memory.
-_PLACES, _SOURCES, _GAPS = 128, 16, 64
 # Distances at which other components are searched, and of how many components, the longest.
 _REACHES_M, _MAX_APART = (50.0, 200.0), 1000
 # Breaks closer together than this are one place to check.
@@ -145,14 +144,14 @@ def _path_shares(graph: Graph, lines: np.ndarray) -> np.ndarray:
     if not within.size:
         return shares
     # Places evenly along all roads, then both ends of the lines.
-    at_m = (np.arange(_PLACES) + 0.5) / _PLACES * total_m
-    until_m = np.cumsum(length_m)
-    edge = np.minimum(np.searchsorted(until_m, at_m), len(length_m) - 1)
-    place_edge = np.concatenate([edge, *edges[:, within]])
+    places = places_evenly(length_m, PLACES)
     costs = path_costs(
-        graph, length_m, place_edge, np.concatenate([at_m - until_m[edge] + length_m[edge], *along_m[:, within]])
+        graph,
+        length_m,
+        np.concatenate([places.edge, *edges[:, within]]),
+        np.concatenate([places.along_m, *along_m[:, within]]),
     )
-    parts = np.split(np.arange(_PLACES), range(_SOURCES, _PLACES, _SOURCES))
+    parts = np.split(np.arange(PLACES), range(SOURCES, PLACES, SOURCES))
     to_all = np.concatenate([costs.between(sources, costs.to_nodes(sources)) for sources in parts])
     shares[within] = _changed(to_all, shapely.length(lines[within]))
     return shares
@@ -163,12 +162,9 @@ def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:
 
     The (places, places + 2 k) float64 `costs` lead from each place to all places and then to both ends of each gap.
     """
-    # For all pairs of places: the path to one end of a gap, through it, and on from its other end, in the better of
-    # both directions, against the path without the gap.
-    to_first, to_last = np.split(costs[:, _PLACES:].T, 2)
+    to_first, to_last = np.split(costs[:, PLACES:].T, 2)
     fraction = np.zeros(len(length_m))
-    for part in np.split(np.arange(len(length_m)), range(_GAPS, len(length_m), _GAPS)):
-        through = to_first[part, :, None] + to_last[part, None] + length_m[part, None, None]
-        through = np.minimum(through, through.transpose(0, 2, 1))
-        fraction[part] = (through < costs[:, :_PLACES] - _SAME_PLACE_M).sum((1, 2)) / (_PLACES * (_PLACES - 1))
+    for part in np.split(np.arange(len(length_m)), range(LINES, len(length_m), LINES)):
+        through = paths_through(to_first[part], to_last[part], length_m[part])
+        fraction[part] = (through < costs[:, :PLACES] - _SAME_PLACE_M).sum((1, 2)) / (PLACES * (PLACES - 1))
     return fraction

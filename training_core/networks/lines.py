@@ -222,10 +222,15 @@ def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyp
     return plane
 
 
-def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
-    """Return the union of a layer's polygons in the plane of `shared_plane`, as far as lines may reach in it."""
+def areas_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> np.ndarray:
+    """Return a layer's polygons, (n,) object, in the plane of `shared_plane`, as far as lines may reach in it."""
     reach_m = MAX_RADIUS_M
-    return shapely.union_all(valid(projected(layer, plane, (-reach_m, -reach_m, reach_m, reach_m))))
+    return valid(projected(layer, plane, (-reach_m, -reach_m, reach_m, reach_m)))
+
+
+def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
+    """Return the union of a layer's polygons; see `areas_in`."""
+    return shapely.union_all(areas_in(plane, layer))
 
 
 def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineFields) -> Lines:

@@ -218,10 +218,13 @@ def as_drawn(lines: Lines) -> RoadGraph:
     return RoadGraph(Graph(nodes, edges, points, offsets), line.astype(np.int64), lines)
 
 
-def contracted(roads: RoadGraph) -> RoadGraph:
-    """Return the graph without nodes of degree 2, except one in each ring of them; see `join_chains`."""
+def contracted(roads: RoadGraph, stays: np.ndarray | None = None) -> RoadGraph:
+    """Return the graph without nodes of degree 2, except one in each ring of them and those of (n,) bool `stays`.
+
+    See `join_chains`.
+    """
     graph = roads.graph
-    chains = find_chains(graph)
+    chains = find_chains(graph, stays)
     joined = join(graph, chains)
     # The lines of the steps of joined edges, in the order and direction of their chains.
     reverse = chains.is_reversed

@@ -1,4 +1,4 @@
-"""The job makechallenge: changes or likely breaks of a network as tasks for MapRoulette.
+"""The job makechallenge: changes, states or likely breaks of a network as tasks for MapRoulette.
 
 Scope: the order of steps. Tasks are made in `challenge_tasks`, the changes that they propose in `osm_change`, their ids
 and the file in `challenge_file`.
@@ -52,7 +52,7 @@ def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
         reporter.warning(
             f"No feature of the {PURPOSE} ({job.layer}) gives a task, so the challenge is empty. Tasks are made from "
             "new and lost stretches that reach the shortest length (min_length_m), from displaced stretches on "
-            "request (displaced), and from likely breaks."
+            "request (displaced), from roads that are not seen, partly seen or under water, and from likely breaks."
         )
     reporter.log(_summary(tasks["change"].value_counts().to_dict(), too_short, job))
     return {"challenge": job.challenge, "tasks": len(tasks), "kept": kept, "too_short": too_short}

@@ -5,7 +5,9 @@ Scope: layers, images and the model. Independent of how a state is found; see `c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -24,6 +26,8 @@ from ..comparison.road_state import (
     places_on,
     stretches_of,
 )
+from ..comparison.status_pictures import find_swipes
+from ..comparison.status_results import Asked, Results, Summary, find_results, read_asked, summarize
 from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.antimeridian import middle_of, settled
@@ -31,7 +35,7 @@ from ..geodata.fields import check_numbers, widths_m_in
 from ..geodata.image_dates import DatedImage, newest_first
 from ..geodata.pixel_codes import NO_DATA
 from ..geodata.sources import expand, source_name, with_sources
-from ..geodata.vector_output import check_vector_output, write_layers
+from ..geodata.vector_output import check_vector_output
 from ..geodata.vectors import carried_fields, read_area, read_polygons, require_features, require_fields
 from ..jobs import RoadStatus
 from ..jobs.fields import word_in
@@ -48,11 +52,14 @@ from ..networks.lines import (
     shared_plane,
     without_copies,
 )
+from ..networks.network_tables import write_tables
 from ..networks.road_graph import RoadGraph, as_drawn
+from ..reports.status_report import StatusRecord, write_status_report
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.segmenter import prepare_segmenter, segmented
 from ..segmentation.work_plan import check_size, no_data, plan_image, plan_work
 from ..system.large_arrays import allocate
+from ..system.machine import versions
 from ..system.outputs import Outputs
 
 _PURPOSE = "known roads"
@@ -63,36 +70,67 @@ _NUMBERS = ("lost_probability", "evidence", "beside", "expected", "evidence_befo
 
 def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.RoadStatus`."""
-    check_vector_output(job.status)
+    for path in filter(None, (job.status, job.reached)):
+        check_vector_output(path, 2 if job.status == job.reached else 1)
     images = [job.raster, *job.rasters, *filter(None, [job.before])]
-    with Outputs([*with_sources(images), job.lines, job.hazards, job.aoi, job.model]) as outputs:
-        staged = outputs.stage(job.status)
+    read = [*with_sources(images), job.lines, job.hazards, job.aoi, job.sites, job.districts, job.model]
+    with Outputs(read) as outputs:
+        paths, staged = outputs.stage_fields(job, "status", "reached", "report")
         reporter.progress(0, "Reading")
-        fields = (job.class_field, job.width_field)
-        layer = read_line_layer(job.lines, _PURPOSE, LineFields(), reporter, filter(None, fields))
+        named, of_lines = (job.class_field, job.width_field), LineFields(job.lines_bridge_field)
+        layer = read_line_layer(job.lines, _PURPOSE, of_lines, reporter, filter(None, named))
         require_features(layer, job.lines, _PURPOSE)
-        require_fields(layer, fields, job.lines, _PURPOSE)
+        require_fields(layer, named, job.lines, _PURPOSE)
         check_numbers(layer, job.width_field, job.lines, _PURPOSE, reporter)
         plane = shared_plane(layer, of=job.lines)
         area = area_in(plane, read_area(job.aoi)) if job.aoi else None
         hazards = shapely.Polygon()
         if job.hazards:
             hazards = area_in(plane, read_polygons(job.hazards, "hazards", reporter))
-        roads = as_drawn(without_copies(lines_in(plane, layer, LineFields())))
+        roads = as_drawn(without_copies(lines_in(plane, layer, of_lines)))
+        asked = read_asked(job, roads, plane, reporter)
         after = newest_first(expand([job.raster, *job.rasters]), job.dates)
         looks = _looks([*(image for image, _ in after), *filter(None, [job.before])], roads, plane, job, reporter)
         before = looks.pop() if job.before else None
         reporter.progress(0.95, "Finding states")
         groups = _groups(layer, roads.lines, job)
         stretches = stretches_of(roads, places_on(roads), looks, before, groups, area, hazards, job.min_stretch_m)
-        table = _table(layer, roads, stretches, after, plane, reporter)
-        write_layers(staged, {"status": table}, {"status": "LineString"})
-    _warn(table, job, reporter)
+        reporter.progress(0.96, "Finding what they mean")
+        results = find_results(job, asked, roads, stretches, reporter)
+        fields = {**_decided_by(stretches, after), **results.fields}
+        table = _table(layer, roads, stretches, fields, plane, reporter)
+        _warn(table, job, reporter)
+        tables = {"status": table} | ({} if results.reached is None else {"reached": results.reached})
+        tables = {name: each for name, each in tables.items() if name in staged}
+        write_tables(tables, staged, {"status": "LineString", "reached": "Point"})
+        if "report" in staged:
+            summary = summarize(job, layer, table, shapes_of(roads, stretches.intervals), asked)
+            record = _record(job, summary, results, asked, after, plane, reporter)
+            write_status_report(record, staged["report"])
     lengths_m = table.groupby(STATE)["length_m"].sum()
     numbers = {"length_m": float(lengths_m.sum())}
     numbers |= {f"{state.replace(' ', '_')}_m": float(lengths_m.get(state, 0.0)) for state in STATES}
     reporter.log("; ".join(f"{state} {lengths_m[state]:,.0f} m" for state in STATES if state in lengths_m) + ".")
-    return {"status": job.status, **numbers}
+    return {**paths, **numbers, **results.numbers}
+
+
+def _record(
+    job: RoadStatus, summary: Summary, results: Results, asked: Asked, after: list[DatedImage], plane: pyproj.CRS,
+    reporter: Reporter,
+) -> StatusRecord:  # fmt: skip
+    """Return the content of the report."""
+    images = [image for image, _ in after]
+    return StatusRecord(
+        options=asdict(job),
+        lines=source_name(job.lines),
+        images=[source_name(image) for image in images],
+        summary=summary,
+        results=results,
+        sites=asked.sites,
+        swipes=find_swipes(summary, list(filter(None, [job.before])), images, plane),
+        warnings=reporter.warnings,
+        versions=versions(),
+    )
 
 
 def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) -> None:
@@ -157,22 +195,29 @@ def _groups(layer: geopandas.GeoDataFrame, lines: Lines, job: RoadStatus) -> tup
     return groups_of(classes[lines.feature], width_m[lines.feature])
 
 
-def _table(
-    layer: geopandas.GeoDataFrame, roads: RoadGraph, stretches: Stretches, after: list[DatedImage], plane: pyproj.CRS,
-    reporter: Reporter,
-) -> geopandas.GeoDataFrame:  # fmt: skip
-    """Return the stretches with their state and the fields of their lines, in the layer's CRS."""
+def _decided_by(stretches: Stretches, after: list[DatedImage]) -> dict[str, np.ndarray]:
+    """Return the fields that tell which image decided, and which contradicts it: (n,) object each."""
     # The last one stands for no image.
     names = np.array([*(source_name(image) for image, _ in after), None], dtype=object)
     dates = np.array([*(moment and moment.date().isoformat() for _, moment in after), None], dtype=object)
+    return {
+        "image": names[stretches.image],
+        "image_date": dates[stretches.image],
+        "contradicted_by": names[stretches.contradicted_by],
+    }
+
+
+def _table(
+    layer: geopandas.GeoDataFrame, roads: RoadGraph, stretches: Stretches, fields: Mapping[str, Any],
+    plane: pyproj.CRS, reporter: Reporter,
+) -> geopandas.GeoDataFrame:  # fmt: skip
+    """Return the stretches with their state and the fields of their lines, in the layer's CRS."""
     feature = roads.lines.feature[stretches.intervals.edge]
     shapes = as_in_file(shapes_of(roads, stretches.intervals), drawn_places(layer, plane))
     made = {
         STATE: stretches.state,
         **{name: getattr(stretches, name) for name in _NUMBERS},
-        "image": names[stretches.image],
-        "image_date": dates[stretches.image],
-        "contradicted_by": names[stretches.contradicted_by],
+        **fields,
         "length_m": shapely.length(shapes),
         "line": layer.index.to_numpy()[feature] + 1,
     }

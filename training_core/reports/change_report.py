@@ -13,20 +13,11 @@ from typing import Any, Optional
 import numpy as np
 import pandas
 
-from ..comparison.accessibility import (
-    CUT_OFF,
-    INTERRUPTED,
-    LONGER,
-    NEVER,
-    NEW_WAY,
-    NO_ROAD,
-    REACHABLE,
-    STATUSES,
-)
 from ..jobs import CompareNetworks
-from .colors import BLUE, GRAY, GREEN, INK, ORANGE, PURPLE, VERMILION, WHITE, YELLOW
-from .maps import MapLines, dots, line_map
+from .colors import BLUE, GRAY, PURPLE, VERMILION
+from .maps import MapLines, line_map
 from .page import ReportRecord, write_page
+from .place_tables import place_dots, place_table
 
 # The meaning of each change, its color, and its width on the map.
 CHANGES = {
@@ -35,17 +26,6 @@ CHANGES = {
     "new": ("not there before", BLUE, 2.6),
     "lost": ("not found after", VERMILION, 3.0),
 }
-STATUS_COLORS = {
-    CUT_OFF: VERMILION,
-    INTERRUPTED: ORANGE,
-    LONGER: YELLOW,
-    NEVER: GRAY,
-    NO_ROAD: WHITE,
-    NEW_WAY: BLUE,
-    REACHABLE: GREEN,
-}
-# Longer tables are cut; the layer has all rows.
-_MAX_ROWS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,40 +51,15 @@ class ChangesRecord(ReportRecord):
 def write_changes_report(record: ChangesRecord, path: Path) -> None:
     """Write the report of changes as one self-contained HTML file without scripts."""
     lines = {change: MapLines(record.parts[change], color, width) for change, (_, color, width) in CHANGES.items()}
-    rows = _rows(record)
+    places = place_dots(record.routes, record.points, record.origins)
     write_page(
         "comparenetworks.html.j2",
         path,
         CompareNetworks,
         record,
-        charts={"map": line_map("Intact, displaced, lost and new roads", {**lines, **_place_dots(record)})},
+        charts={"map": line_map("Intact, displaced, lost and new roads", {**lines, **places})},
         changes=[(change, *CHANGES[change][:2], record.document[change]) for change in CHANGES],
-        statuses=[
-            (status, STATUS_COLORS[status]) for status in STATUSES if any(row["status"] == status for row in rows)
-        ],
-        rows=rows[:_MAX_ROWS],
-        left_out=max(0, len(rows) - _MAX_ROWS),
+        **place_table(record.routes, record.names),
         has_origins=bool(record.options["origins"]),
         has_times=record.routes is not None and "delay_s" in record.routes,
     )
-
-
-def _place_dots(record: ChangesRecord) -> dict[str, MapLines]:
-    """Return the places as outlined dots, the worst on top, over the origins."""
-    if record.routes is None or record.points is None:
-        return {}
-    layers = {} if record.origins is None else {"origins": MapLines(dots(record.origins), INK, 9)}
-    layers["places"] = MapLines(dots(record.points), INK, 13)
-    for status in reversed(STATUSES):
-        layers[status] = MapLines(dots(record.points[record.routes["status"] == status]), STATUS_COLORS[status], 9)
-    return layers
-
-
-def _rows(record: ChangesRecord) -> list[dict[str, Any]]:
-    """Return the rows of the table of places, the worst first, with None for what is unknown."""
-    if record.routes is None:
-        return []
-    table = record.routes.assign(name=record.names[: len(record.routes)])
-    table["color"] = table["status"].map(STATUS_COLORS)
-    order = np.lexsort((-table["detour_m"].fillna(0), table["status"].map(STATUSES.index)))
-    return table.astype(object).where(table.notna(), None).iloc[order].to_dict("records")

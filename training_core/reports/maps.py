@@ -8,16 +8,17 @@ Scope: lines and polygons in meters, and their colors. Independent of their mean
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 import numpy as np
 import shapely
 
-from .colors import AXIS
+from .colors import AXIS, INK, WHITE
 
 _WIDTH_PX, _MARGIN_PX, _TALLEST = 1000.0, 24.0, 1.2
+_FONT = 'font-family="system-ui, sans-serif" font-size="15"'
 # A map of more lines makes a page that is slow to open.
 MAX_LINES = 30_000
 
@@ -44,7 +45,22 @@ class MapAreas:
     is_filled: bool = True
 
 
-def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
+@dataclass(frozen=True)
+class MapNumbers:
+    """Numbers from 1 beside points in meters, (n, 2) float64."""
+
+    points: np.ndarray
+
+    @property
+    def shapes(self) -> np.ndarray:
+        """The points as lines, (n,) object."""
+        return dots(self.points)
+
+
+Drawn = MapLines | MapAreas | MapNumbers
+
+
+def line_map(name: str, drawn: Mapping[str, Drawn]) -> str:
     """Return a map as an `<svg>` element, north up, with a scale bar; later layers are on top."""
     shapes = np.concatenate([layer.shapes for layer in drawn.values()])
     west, south, east, north = shapely.total_bounds(shapes) if len(shapes) else np.zeros(4)
@@ -56,15 +72,31 @@ def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
     def to_picture(points: np.ndarray) -> np.ndarray:
         return np.column_stack([left_px + (points[:, 0] - west) * scale, _MARGIN_PX + (north - points[:, 1]) * scale])
 
-    parts: list[str] = []
+    parts = [*_layers(drawn, to_picture, scale), *_scale_bar(span_m, scale, height_px - _MARGIN_PX)]
+    return _svg(name, parts, _WIDTH_PX, height_px)
+
+
+def overlay(name: str, drawn: Mapping[str, Drawn], bounds: Sequence[float], width_px: int) -> str:
+    """Return an `<svg>` element to lay over a picture of a rectangle: west, south, east and north in meters."""
+    west, south, east, north = bounds
+    scale = width_px / (east - west)
+    parts = _layers(drawn, lambda points: (points - (west, north)) * (scale, -scale), scale)
+    return _svg(name, parts, width_px, (north - south) * scale)
+
+
+def _svg(name: str, parts: Iterable[str], width_px: float, height_px: float) -> str:
+    size = f'viewBox="0 0 {width_px:.0f} {height_px:.0f}" style="max-width: none"'
+    return f'<svg role="img" aria-label="{escape(name)}" {size}>{"".join(parts)}</svg>'
+
+
+def _layers(drawn: Mapping[str, Drawn], to_picture: Callable[[np.ndarray], np.ndarray], scale: float) -> Iterator[str]:
     for title, layer in drawn.items():
         if isinstance(layer, MapLines):
-            parts += _lines(title, layer, to_picture, scale)
+            yield from _lines(title, layer, to_picture, scale)
+        elif isinstance(layer, MapNumbers):
+            yield from _numbers(layer, to_picture)
         else:
-            parts += _areas(title, layer, to_picture, scale)
-    parts += _scale_bar(span_m, scale, height_px - _MARGIN_PX)
-    size = f'viewBox="0 0 {_WIDTH_PX:.0f} {height_px:.0f}" style="max-width: none"'
-    return f'<svg role="img" aria-label="{escape(name)}" {size}>{"".join(parts)}</svg>'
+            yield from _areas(title, layer, to_picture, scale)
 
 
 def dots(points: np.ndarray) -> np.ndarray:
@@ -98,6 +130,13 @@ def _areas(title: str, drawn: MapAreas, to_picture: Callable[[np.ndarray], np.nd
             yield _path(shape_steps, shape_title, **style)
 
 
+def _numbers(drawn: MapNumbers, to_picture: Callable[[np.ndarray], np.ndarray]) -> Iterator[str]:
+    """Yield numbers with a white outline, to the right of their points."""
+    style = f'{_FONT} font-weight="600" fill="{INK}" stroke="{WHITE}" stroke-width="3" paint-order="stroke"'
+    for number, (x, y) in enumerate(to_picture(drawn.points), 1):
+        yield f'<text x="{x + 7:.1f}" y="{y + 5:.1f}" {style}>{number}</text>'
+
+
 def _scale_bar(span_m: float, scale: float, bottom_px: float) -> Iterator[str]:
     """Yield a scale bar: a round number of meters, about a fifth of the map."""
     power = 10.0 ** math.floor(math.log10(span_m / 5))
@@ -105,8 +144,7 @@ def _scale_bar(span_m: float, scale: float, bottom_px: float) -> Iterator[str]:
     text = f"{length_m / 1000:g} km" if length_m >= 1000 else f"{length_m:g} m"
     end_px = _MARGIN_PX + length_m * scale
     yield _path(f"M{_MARGIN_PX:.1f} {bottom_px:.1f}H{end_px:.1f}", stroke=AXIS, stroke_width=3)
-    font = f'font-family="system-ui, sans-serif" font-size="15" fill="{AXIS}"'
-    yield f'<text x="{end_px + 8:.1f}" y="{bottom_px + 5:.1f}" {font}>{text}</text>'
+    yield f'<text x="{end_px + 8:.1f}" y="{bottom_px + 5:.1f}" {_FONT} fill="{AXIS}">{text}</text>'
 
 
 def _path(steps: str, title: str = "", **attributes: object) -> str:

@@ -56,7 +56,7 @@ def _pictures_of(panel: Panel, threshold: float) -> dict[str, Any]:
     image, truth, probability = map(reduced, (panel.image, panel.truth, panel.probability))
     prediction = prediction_overlay(image, truth, reaches(probability, threshold))
     pictures = {"image": image, "labels": label_overlay(image, truth), "prediction": prediction}
-    return {"caption": panel.caption, "pictures": {name: _data_url(picture) for name, picture in pictures.items()}}
+    return {"caption": panel.caption, "pictures": {name: data_url(picture) for name, picture in pictures.items()}}
 
 
 def label_overlay(image: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -88,13 +88,13 @@ def reduced(pixels: np.ndarray) -> np.ndarray:
     return pixels[::step, ::step]
 
 
-def _data_url(picture: np.ndarray) -> str:
-    """Return a (height, width, 3) uint8 picture as a PNG file in a URL."""
+def data_url(picture: np.ndarray, form: str = "png") -> str:
+    """Return a (height, width, 3) uint8 picture as a file in a URL: png, or jpeg, which is smaller and not exact."""
     from matplotlib.image import imsave  # takes half a second to load, and only reports need it
 
     file = io.BytesIO()
-    imsave(file, np.ascontiguousarray(picture), format="png")
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
+    imsave(file, np.ascontiguousarray(picture), format=form)
+    return f"data:image/{form};base64," + base64.b64encode(file.getvalue()).decode("ascii")
 
 
 def _tinted(image: np.ndarray, where: np.ndarray, color: str, strength: float) -> np.ndarray:

@@ -9,7 +9,7 @@ import shapely
 
 from tests.core.support.road_graphs import roads_of, town
 from training_core.comparison import routes
-from training_core.comparison.accessibility import add_linked
+from training_core.comparison.passable_roads import add_linked
 from training_core.events import Reporter
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import Places, contracted

@@ -68,7 +68,13 @@ FILLED = {
         "after_speed_field": "speed",
     },
     "getosmdata": {"extract": "town.osm", "roads": "osm.gpkg"},
-    "roadstatus": {"lines": "roads.gpkg", "raster": "image.tif", "model": "model.safetensors", "status": "state.gpkg"},
+    "roadstatus": {
+        "lines": "roads.gpkg",
+        "raster": "image.tif",
+        "model": "model.safetensors",
+        "sites": "sites.gpkg",  # which their layer needs
+        "status": "state.gpkg",
+    },
     "applyreview": {"lines": "roads.gpkg", "review": "places.gpkg", "roads": "reviewed.gpkg"},
     "makechallenge": {"layer": "changes.gpkg", "challenge": "challenge.geojson"},
     "exportchanges": {"changes": "changes.gpkg", "extract": "town.osm", "osc": "town.osc"},

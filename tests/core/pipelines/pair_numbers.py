@@ -212,12 +212,14 @@ def counted(key: str) -> Number:
 
 
 def tasks(done: Done) -> tuple[Any, Any]:
-    """The tasks are as long as the new and lost stretches that are long enough."""
+    """The tasks are as long as the stretches of changes or states to look at that are long enough."""
     lines = Path(done.result["challenge"]).read_text().split("\n")
     features = [json.loads(line.strip("\x1e"))["features"][0] for line in lines if line]
     tasks_m = sum(each["properties"]["length_m"] for each in features)
-    changes = _layer(done.options["layer"])
-    merged = [shapely.line_merge(_union(changes[changes.change == each])) for each in ("new", "lost")]
+    layer = _layer(done.options["layer"])
+    words = layer["change"] if "change" in layer else layer["state"]
+    looked_at = ("new", "lost", "not seen", "partly seen", "under water")
+    merged = [shapely.line_merge(_union(layer[words == each])) for each in looked_at]
     stretches_m = shapely.length(shapely.get_parts(merged))
     return tasks_m, pytest.approx(stretches_m[stretches_m >= 20].sum(), rel=0.1)
 

@@ -112,6 +112,26 @@ def test_a_road_that_turns_where_another_one_may_begin_is_two(tmp_path, angle, t
     assert challenge(tmp_path, source)[0]["tasks"] == tasks
 
 
+def test_roads_that_are_not_seen_partly_seen_or_under_water_are_tasks_by_the_paths_that_need_them(tmp_path):
+    states = ["seen", "partly seen", "not seen", "under water", "in a hazard"]
+    lines = [line((0, 50 * number), (60, 50 * number)) for number in range(5)]
+    shares = [0.9, 0.1, 0.2, 0.3, 0.8]
+    source = write_layer(
+        tmp_path / "states.gpkg",
+        *lines,
+        state=states,
+        lost_probability=[0.5] * 5,
+        paths_share=shares,
+        change=["new"] * 5,
+    )
+    _, features = challenge(tmp_path, source)
+    properties = [feature["properties"] for feature in features]
+    assert [each["change"] for each in properties] == ["under water", "not seen", "partly seen"]
+    assert [each["paths_share"] for each in properties] == [0.3, 0.2, 0.1]
+    assert len({each["instruction"] for each in properties}) == 3
+    assert features[0]["id"].startswith("under-water_")
+
+
 def test_displaced_and_short_stretches_are_tasks_by_choice(tmp_path):
     events = []
     source = write_layer(
@@ -233,7 +253,7 @@ def test_where_nothing_is_to_be_done_the_challenge_is_empty_and_serves_as_the_ea
     result = run(job, Reporter(events.append))
     assert (result["tasks"], result["too_short"], os.path.getsize(path)) == (0, too_short, 0)
     (warning,) = (event.message for event in events if isinstance(event, Warning))
-    assert warning.startswith("No feature of the changes or likely breaks") and "(min_length_m)" in warning
+    assert warning.startswith("No feature of the changes, states or likely breaks") and "(min_length_m)" in warning
     source = write_layer(tmp_path / "now.gpkg", ROAD, Change=[" New"])
     assert run(MakeChallenge(layer=source, challenge=path + ".json", earlier=path), Reporter())["tasks"] == 1
 

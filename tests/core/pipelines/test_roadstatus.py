@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 import rasterio
 from affine import Affine
-from shapely import affinity, box
+from shapely import Point, affinity, box
 
+from tests.core.support.browser import HOSTILE, Page, check_self_contained
 from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
 from tests.core.support.towns import ROADS, SIDE_PX, on_map
 from training_core.errors import RoadSegError
 from training_core.events import Reporter, Warning
-from training_core.jobs import RoadStatus
+from training_core.jobs import RoadStatus, from_options
 from training_core.jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, SEEN
 from training_core.pipelines import roadstatus
 
@@ -118,3 +119,80 @@ def test_lines_and_images_of_different_places_are_refused(town, learned, lines, 
         with pytest.raises(RoadSegError, match=words):
             found(learned, *given, **options)
     assert not [name for name in files(tmp_path) if "status" in name]
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """A hospital, a village beyond the lost road, and two districts that share all roads."""
+    sites = [on_map(Point(20, 100)), on_map(Point(140, SIDE_PX - 2))]
+    halves = [on_map(box(0, 0, SIDE_PX, 60)), on_map(box(0, 60, SIDE_PX, SIDE_PX))]
+    return {
+        "sites": write_layer(tmp_path / "sites.gpkg", *sites, name=["hospital", HOSTILE]),
+        "sites_name_field": "name",
+        "districts": write_layer(tmp_path / "districts.gpkg", *halves, name=["north", "south"]),
+        "districts_name_field": "name",
+        "place_m": 5.0,
+    }
+
+
+def test_a_village_beyond_a_lost_road_is_cut_off_and_the_report_says_what_to_check(
+    town, learned, lines, flooded, asked, tmp_path
+):
+    outputs = {"reached": str(tmp_path / "reached.gpkg"), "report": str(tmp_path / "report.html")}
+    table, result = found(learned, lines, flooded, before=town.raster, class_field="name", **asked, **outputs)
+    lost = table[table["state"] == NOT_SEEN].iloc[0]
+    assert lost["check"] == 1 and lost["decides"] > 0 and table["check"].notna().sum() == 1
+    assert table["paths_share"].between(0, 1).all() and table["paths_share"].max() > 0.3
+    reached = geopandas.read_file(outputs["reached"])
+    total_m = sum(road.length for road in ROADS)
+    assert reached["reached_before_m"].tolist() == pytest.approx([total_m] * 2, rel=1e-3)
+    beyond_m = reached["reached_after_m"].tolist()
+    assert beyond_m[0] == pytest.approx(total_m - lost.geometry.length - beyond_m[1], rel=1e-3)
+    assert result["paths"]["sites"] == 2 and result["paths"]["cut_off"] + result["paths"]["no_road_near"] >= 1
+
+    text = (tmp_path / "report.html").read_text()
+    check_self_contained(text)
+    page = Page(text)
+    assert HOSTILE in page.text and "north" in page.text and "Check 1: b" in page.text and "Check first: b" in page.text
+    assert page.elements.count("input") == 50 * page.elements.count("figure") and len(text) < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"districts": "far"}, "No known road .* lies in the districts"),
+        ({"districts_name_field": "ward"}, "no field 'ward'"),
+        ({"districts": "sites"}, "must be polygons"),
+        ({"sites": "far points"}, "None of the sites .* lies within 5 m"),
+        ({"sites_name_field": "ward"}, "no field 'ward'"),
+        ({"sites": "districts"}, "must be points"),
+        ({"lines_bridge_field": "bridge"}, "no field 'bridge'"),
+    ],
+)
+def test_sites_and_districts_that_do_not_fit_are_refused_before_the_model_runs(
+    learned, lines, flooded, asked, tmp_path, changed, words
+):
+    far = [affinity.translate(on_map(shape), 5000) for shape in (box(0, 0, 9, 9), Point(0, 0))]
+    paths = {
+        "far": write_layer(tmp_path / "far.gpkg", far[0], name=["far"]),
+        "far points": write_layer(tmp_path / "far points.gpkg", far[1], name=["far"]),
+        "sites": asked["sites"],
+        "districts": asked["districts"],
+    }
+    options = {**asked, **{name: paths.get(value, value) for name, value in changed.items()}}
+    with pytest.raises(RoadSegError, match=words):
+        found(learned, lines, flooded, **options)
+    assert not [name for name in files(tmp_path) if "status" in name]
+
+
+def test_a_single_site_has_a_status_and_the_road_that_it_reaches(learned, lines, flooded, tmp_path):
+    site = write_layer(tmp_path / "site.gpkg", on_map(Point(20, 100)))
+    _, result = found(learned, lines, flooded, sites=site)
+    assert (result["paths"]["sites"], result["paths"]["reachable"]) == (1, 1)
+    assert 100 < result["paths"]["reached_after_m"] < result["paths"]["reached_before_m"]
+
+
+def test_sites_to_write_need_sites(learned, lines, flooded):
+    options = {"lines": lines, "raster": flooded, "status": "a.gpkg", "reached": "b.gpkg"}
+    with pytest.raises(RoadSegError, match="needs sites"):
+        from_options(RoadStatus, options)

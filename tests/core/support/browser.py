@@ -54,5 +54,5 @@ def check_self_contained(text):
     assert not re.search(r"url\((?!#)|@import", text)
     for name, value in page.attributes:
         assert not name.startswith("on")
-        assert name != "src" or value.startswith("data:image/png;base64,")
+        assert name != "src" or re.match("data:image/(png|jpeg);base64,", value)
         assert name not in ("href", "xlink:href") or value.startswith("#")

@@ -9,6 +9,7 @@ from qgis.core import (
     QgsApplication,
     QgsLayerTreeModel,
     QgsLayoutExporter,
+    QgsLayoutItemLabel,
     QgsLayoutItemLegend,
     QgsLayoutItemMap,
     QgsProject,
@@ -109,7 +110,9 @@ def test_the_menu_and_the_toolbar_have_few_entries(window, menu):
 
 def test_a_field_sheet_has_what_the_map_shows_and_prints(window, menu, image, tmp_path):
     raster = QgsRasterLayer(str(image), "Image")
-    roads = memory_layer("LineString", "Roads", "LineString (350001 3059999, 350011 3059990)")
+    fields = "&field=state:string&field=check:integer"
+    roads = memory_layer("LineString", "Roads", "LineString (350001 3059999, 350011 3059990)", fields)
+    roads.dataProvider().changeAttributeValues({1: {0: "not seen", 1: 1}})
     QgsProject.instance().addMapLayers([raster, roads])
     canvas = window.mapCanvas()
     canvas.setDestinationCrs(raster.crs())
@@ -123,6 +126,10 @@ def test_a_field_sheet_has_what_the_map_shows_and_prints(window, menu, image, tm
     (legend,) = (item for item in sheet.items() if isinstance(item, QgsLayoutItemLegend))
     assert shown.layers() == [roads, raster] and shown.extent().contains(raster.extent())
     assert [each.name() for each in legend.model().rootGroup().findLayers()] == ["Roads"]
+    (checks,) = (
+        text for item in sheet.items() if isinstance(item, QgsLayoutItemLabel) and "\n" in (text := item.text())
+    )
+    assert checks.split("\n")[1] == "1  27.65576, 85.47938  not seen"
     pdf = tmp_path / "sheet.pdf"
     QgsLayoutExporter(sheet).exportToPdf(str(pdf), QgsLayoutExporter.PdfExportSettings())
     assert pdf.read_bytes().startswith(b"%PDF")

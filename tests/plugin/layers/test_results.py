@@ -131,6 +131,8 @@ def test_lines_are_painted_by_their_fields_and_where_they_have_none_too():
     new = paint("changes", change="new")
     assert new == paint("changes", change="new", review=None) == paint("changes", change="new", review="accepted")
     assert new[0] < 55 and 175 < paint("changes", change="new", review="rejected")[0] < 235  # faint
+    states = ("seen", "partly seen", "not seen", "under water", "in a hazard", "hidden")
+    assert len({paint("states", state=state) for state in states}) == len(states)
     sure, middling, doubtful = (paint("roads", "double", confidence=value) for value in (0.9, 0.7, 0.5))
     assert len({sure, middling, doubtful}) == 3
     assert paint("roads", "double", confidence=None) == paint("roads", "double", width_m=5.0) == sure

@@ -7,6 +7,7 @@ from qgis.core import (
     QgsProcessingAlgorithm,
     QgsProcessingContext,
     QgsProcessingParameterDefinition,
+    QgsProcessingParameterField,
     QgsProject,
     QgsVectorLayer,
 )
@@ -74,6 +75,13 @@ def test_the_algorithms_are_there_without_a_runtime_and_hold_up_no_window(provid
         assert able == (algorithm.name() in ("setupruntime", "createlabellayers", "reportproblem"))
         assert able or "Run Set up runtime" in message
         assert not algorithm.flags() & QgsProcessingAlgorithm.Flag.FlagNoThreading
+
+
+def test_attribute_fields_are_those_of_a_layer_that_is_there(provider):
+    for algorithm in provider.algorithms():
+        for parameter in algorithm.parameterDefinitions():
+            if isinstance(parameter, QgsProcessingParameterField):
+                assert algorithm.parameterDefinition(parameter.parentLayerParameterName()), parameter.name()
 
 
 def test_every_parameter_is_explained(provider):
