@@ -26,7 +26,7 @@ _SPACING_M, _MAX_PLACES = 5.0, 100_000
 # Standard deviations of the distribution across a line; samples reach twice as far.
 _IN_IMAGE_M, _ACROSS_M = np.repeat([10.0, 5.0, 2.5], 4), 1.0
 # So many meters of road across a line, by probability, have the full weight.
-_SURE_M = 3.0
+_SURE_M = 1.5
 _STIFFNESS = 2.0
 # The same of networks. Reaches are parts of the largest. A road that has moved by itself must not move its neighbors.
 _APART_M, _MAX_APART = 10.0, 50_000

@@ -5,8 +5,6 @@ Scope: layers, images and the model. Independent of how a state is found; see `c
 
 from __future__ import annotations
 
-from contextlib import closing
-from functools import partial
 from typing import Any
 
 import geopandas
@@ -14,14 +12,16 @@ import numpy as np
 import pyproj
 import shapely
 
+from ..comparison.alignment import field_in_view
 from ..comparison.changes import shapes_of
+from ..comparison.image_view import view_of
 from ..comparison.road_state import (
     Seen,
     Stretches,
-    View,
     expected_evidence,
     groups_of,
     look,
+    pixels_on,
     places_on,
     stretches_of,
 )
@@ -29,14 +29,12 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import check_numbers, widths_m_in
-from ..geodata.pixel_codes import NO_DATA
 from ..geodata.sources import with_sources
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..geodata.vectors import carried_fields, read_area, read_polygons, require_features, require_fields
 from ..jobs import RoadStatus
 from ..jobs.fields import word_in
 from ..jobs.status import IN_HAZARD, STATE, STATES
-from ..models.loading import load_model
 from ..networks.lines import (
     LineFields,
     Lines,
@@ -49,10 +47,6 @@ from ..networks.lines import (
     without_copies,
 )
 from ..networks.road_graph import RoadGraph, as_drawn
-from ..segmentation.measured import seconds_per_px
-from ..segmentation.segmenter import prepare_segmenter, segmented
-from ..segmentation.work_plan import check_size, no_data, plan_image, plan_work
-from ..system.large_arrays import allocate
 from ..system.outputs import Outputs
 
 _PURPOSE = "known roads"
@@ -110,35 +104,18 @@ def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) ->
 
 def _looks(images: list[str], roads: RoadGraph, plane: pyproj.CRS, job: RoadStatus, reporter: Reporter) -> list[Seen]:
     """Return what each image shows along the roads; raise LayerError if one shows none of their ground."""
-    looks, places = [], places_on(roads)
+    looks, places, area = [], places_on(roads), read_area(job.aoi) if job.aoi else None
     for number, image in enumerate(images):
         share = 0.95 / len(images)
-        view = _view(image, job, reporter.part(number * share, (number + 1) * share))
-        looks.append(look(view, roads, places, plane, job.reach_m))
+        view = view_of(image, area, job, reporter.part(number * share, (number + 1) * share))
+        field = field_in_view(view, roads, pixels_on(view.grid, plane))
+        looks.append(look(view, roads, places, plane, job.reach_m, field))
         if not looks[-1].is_inside.any():
             raise LayerError(
                 f"No part of the {_PURPOSE} ({job.lines}) lies on the image {image}.",
                 "Choose lines and images of the same place, and check their coordinate systems.",
             )
     return looks
-
-
-def _view(image: str, job: RoadStatus, reporter: Reporter) -> View:
-    """Return the probability of road in an image."""
-    model, card = load_model(job.model)
-    plan = plan_image(image, read_area(job.aoi) if job.aoi else None, card.input)
-    check_size([plan])
-    segmenter = prepare_segmenter(model, card, [plan], job, reporter)
-    work = plan_work([plan], segmenter.tiles, partial(seconds_per_px, segmenter.predictor))
-    reporter.log(str(work))
-    probability = allocate((plan.grid.height, plan.grid.width), np.uint8)
-    probability[:] = NO_DATA
-    with closing(segmented(work, segmenter, reporter)) as tiles:
-        for _, tile, found in tiles:
-            probability[tile.destination] = found.probability
-    if not (probability != NO_DATA).any():
-        raise no_data(plan)
-    return View(probability, plan.grid, segmenter.threshold)
 
 
 def _groups(layer: geopandas.GeoDataFrame, lines: Lines, job: RoadStatus) -> tuple[np.ndarray, ...]:
