@@ -214,6 +214,7 @@ EXAMPLES = {
             "HAZARDS": "flood.gpkg",
             "CLASS_FIELD": "highway",
             "OUTPUT": "road_state.gpkg",
+            "ARROWS": "offsets.gpkg",
         },
         "NOT_SEEN_M",
         (),

@@ -87,6 +87,7 @@ class Goods:
             "roadstatus": {
                 **_NATIVE, "lines": self.roads, "raster": self.raster, "before": self.raster, "hazards": self.aoi,
                 "aoi": self.aoi, "model": self.model, "status": str(out / "status.gpkg"),
+                "arrows": str(out / "arrows.gpkg"),
             },
             "applyreview": {
                 "lines": self.roads, "review": self.reviewed,

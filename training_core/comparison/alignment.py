@@ -14,32 +14,42 @@ from collections.abc import Callable
 from typing import Optional
 
 import numpy as np
+import shapely
 
 from ..geodata.parallel_arrays import selected
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..networks.displacement import Field, Offsets, find_field
 from ..networks.road_graph import Places, RoadGraph, places_along
 from ..networks.surroundings import log_odds
-from .road_state import View
+from .road_state import View, is_on_grid
 
-_SPACING_M, _MAX_PLACES = 5.0, 100_000
-# Standard deviations of the distribution across a line; samples reach twice as far.
-_IN_IMAGE_M, _ACROSS_M = np.repeat([10.0, 5.0, 2.5], 4), 1.0
+# Distance of places, and the most of them: anywhere, and on the image.
+_SPACING_M, _MAX_ANYWHERE, _MAX_PLACES = 5.0, 1_000_000, 100_000
+# Standard deviations of the distribution across a line, and stiffnesses of the field: an offset of all lines comes
+# first. Samples across a line reach twice as far.
+_TURNS = (*[(10.0, 100.0)] * 4, *[(10.0, 3.0)] * 4, *[(5.0, 3.0)] * 4, *[(2.5, 3.0)] * 4)
+_ACROSS_M = 1.0
 # So many meters of road across a line, by probability, have the full weight.
 _SURE_M = 1.5
-_STIFFNESS = 2.0
 # The same of networks. Reaches are parts of the largest. A road that has moved by itself must not move its neighbors.
 _APART_M, _MAX_APART = 10.0, 50_000
-_OF_REACH, _STIFF = np.repeat([1.0, 0.5, 0.25], 3), 30.0
+_OF_REACH, _STIFF = (*[1.0] * 3, *[0.5] * 3, *[0.25] * 3), 30.0
+_ARROWS_M, _SHORTEST_ARROW_M = 50.0, 0.05
 
 
-def field_in_view(view: View, roads: RoadGraph, to_pixels: Callable[[np.ndarray], np.ndarray]) -> Field:
-    """Return the field from lines to the roads that a view shows.
+def field_in_view(view: View, roads: RoadGraph, to_pixels: Callable[[np.ndarray], np.ndarray]) -> Optional[Field]:
+    """Return the field from lines, `as_drawn`, to the roads that a view shows; None if no line lies on it.
 
-    Roads are `as_drawn`, at least one. `to_pixels` leads from points of their plane, (n, 2) float64, to columns and
+    `to_pixels` leads from points of their plane, (n, 2) float64, to columns and
     rows of the view.
     """
-    places = _places(roads, _SPACING_M, _MAX_PLACES)
+    places = _places(roads, _SPACING_M, _MAX_ANYWHERE)
+    length_m = roads.length_m.sum() / max(1, len(places))
+    is_on = is_on_grid(view.grid, to_pixels(roads.points_at(places)))
+    every = 1 + int(is_on.sum()) // _MAX_PLACES
+    places, length_m = selected(places, np.flatnonzero(is_on)[::every]), every * length_m
+    if not len(places):
+        return None
     points, heading = roads.points_at(places), roads.headings_at(places)
     across = np.column_stack([-heading[:, 1], heading[:, 0]])
     center = to_pixels(points)
@@ -49,7 +59,6 @@ def field_in_view(view: View, roads: RoadGraph, to_pixels: Callable[[np.ndarray]
     # The probability against the threshold, by byte.
     odds = log_odds(np.arange(NO_DATA) / CERTAIN) - log_odds(np.array(view.threshold))
     certainty = np.append(1 / (1 + np.exp(-odds)), np.nan).astype(np.float32)
-    length_m = roads.length_m.sum() / len(places)
 
     def measure(by_m: np.ndarray, reach_m: float) -> Offsets:
         at = center + by_m[:, :1] * east + by_m[:, 1:] * north
@@ -63,15 +72,14 @@ def field_in_view(view: View, roads: RoadGraph, to_pixels: Callable[[np.ndarray]
         mean_m = np.divide(excess @ offset_m, total, out=np.zeros(len(total)), where=total > 0)
         return Offsets(across, mean_m, length_m * np.minimum(total * _ACROSS_M / _SURE_M, 1))
 
-    return find_field(points, measure, _IN_IMAGE_M, _STIFFNESS)
+    return find_field(points, measure, _TURNS)
 
 
 def _looked_up(table: np.ndarray, view: View, pixels: np.ndarray) -> np.ndarray:
     """Return the values of a table by the bytes of a view at columns and rows, (n, 2) float64; outside, of NO_DATA."""
-    columns, rows = np.floor(pixels).astype(np.int64).T
-    is_inside = (columns >= 0) & (columns < view.grid.width) & (rows >= 0) & (rows < view.grid.height)
-    found = view.probability[np.where(is_inside, rows, 0), np.where(is_inside, columns, 0)]
-    return table[np.where(is_inside, found, NO_DATA)]
+    is_inside = is_on_grid(view.grid, pixels)
+    columns, rows = np.where(is_inside, pixels.T, 0).astype(np.int64)
+    return table[np.where(is_inside, view.probability[rows, columns], NO_DATA)]
 
 
 def field_between(roads: RoadGraph, other: RoadGraph, within_m: float, angle: float) -> Optional[Field]:
@@ -96,13 +104,26 @@ def field_between(roads: RoadGraph, other: RoadGraph, within_m: float, angle: fl
         offset_m[is_met] = ((other.points_at(there) - moved[is_met]) * across[is_met]).sum(axis=1)
         return Offsets(across, offset_m, length_m * is_met)
 
-    return find_field(points, measure, within_m * _OF_REACH, _STIFF)
+    return find_field(points, measure, [(within_m * part, _STIFF) for part in _OF_REACH])
 
 
 def _places(roads: RoadGraph, spacing_m: float, most: int) -> Places:
     return places_along(roads, max(spacing_m, roads.length_m.sum() / most))
 
 
+def told(by_m: np.ndarray) -> str:
+    """Return displacements, (n, 2) float64, in words."""
+    distance_m = np.hypot(*by_m.T)
+    return f"{np.median(distance_m):.1f} m in the median, {distance_m.max():.1f} m at most"
+
+
 def along(field: Field, roads: RoadGraph) -> np.ndarray:
     """Return the displacements evenly along lines, at least one a line: (n, 2) float64."""
     return field.at(roads.points_at(_places(roads, _APART_M, _MAX_APART)))
+
+
+def arrows_of(field: Field, roads: RoadGraph) -> np.ndarray:
+    """Return lines from places along roads to where these are displaced, some centimeters or more: (n,) object."""
+    points = roads.points_at(places_along(roads, _ARROWS_M))
+    arrows = shapely.linestrings(np.stack([points, field.shifted(points)], axis=1))
+    return arrows[shapely.length(arrows) > _SHORTEST_ARROW_M]

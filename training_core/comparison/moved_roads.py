@@ -23,7 +23,7 @@ from ..jobs import Segment
 from ..labels.drawing import Drawing, Move
 from ..networks.lines import make_lines
 from ..networks.road_graph import as_drawn
-from .alignment import along, field_in_view
+from .alignment import along, field_in_view, told
 from .image_view import view_of
 
 # Lines are looked at within this distance.
@@ -44,7 +44,7 @@ def moves_onto_images(drawing: Drawing, options: Segment, reporter: Reporter) ->
         shapes = shapely.get_parts(shapely.clip_by_rect(ground_shapes(layer, whole), left, bottom, right, top))
         lines = shapes[(shapely.get_dimensions(shapes) == 1) & (shapely.length(shapes) > 0)]
         if not len(lines):
-            return _stay(path, "no line to measure an offset by", reporter)
+            return _stay(path, "no line to measure an offset by.", reporter)
         window = shapely.box(*(shapely.total_bounds(lines) + _AROUND_M * np.array([-1, -1, 1, 1])))
         around = whole.from_metric(np.array([window], dtype=object))
         area = geopandas.GeoDataFrame(geometry=shapely.intersection(around, whole.outline), crs=crs_of(whole))
@@ -55,11 +55,9 @@ def moves_onto_images(drawing: Drawing, options: Segment, reporter: Reporter) ->
         grid, roads = view.grid, as_drawn(make_lines(lines))
         to_columns = ~grid.metric_transform
         field = field_in_view(view, roads, lambda points: np.column_stack(to_columns @ tuple(points.T)))
-        by_m = np.hypot(*along(field, roads).T)
-        reporter.log(
-            f"{source_name(path)}: the drawn roads are moved by {np.median(by_m):.1f} m in the median, "
-            f"{by_m.max():.1f} m at most."
-        )
+        if field is None:
+            return _stay(path, "no line to measure an offset by.", reporter)
+        reporter.log(f"{source_name(path)}: the drawn roads are moved by {told(along(field, roads))}.")
 
         def move(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
             moved = grid.from_metric(field.moved(ground_shapes(layer, grid)))

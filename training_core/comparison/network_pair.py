@@ -162,7 +162,7 @@ def _align(
 
 
 def offset_words(east_m: float, north_m: float, largest_m: float) -> str:
-    """Return offsets in words, to a decimeter: `7.1 m to the east and 3.8 m to the south in the mean, 9.2 m at most`."""
+    """Return offsets in words: `7.1 m to the east and 3.8 m to the south in the mean, 9.2 m at most`."""
     axes = ((east_m, ("east", "west")), (north_m, ("north", "south")))
     mean = " and ".join(f"{abs(by_m):.1f} m to the {names[by_m < 0]}" for by_m, names in axes if round(abs(by_m), 1))
     return f"{mean or 'less than 0.1 m'} in the mean, {largest_m:.1f} m at most"

@@ -107,7 +107,7 @@ def look(
     return Seen(
         averaged(np.where(np.isnan(middle), np.nan, along), places.edge),
         averaged(aside, places.edge),
-        _is_on(view.grid, center),
+        is_on_grid(view.grid, center),
     )
 
 
@@ -125,7 +125,7 @@ def pixels_on(grid: Grid, plane: pyproj.CRS) -> Callable[[np.ndarray], np.ndarra
     return to_pixels
 
 
-def _is_on(grid: Grid, pixels: np.ndarray) -> np.ndarray:
+def is_on_grid(grid: Grid, pixels: np.ndarray) -> np.ndarray:
     """Return which columns and rows, (n, 2) float64, lie on a grid: (n,) bool."""
     columns, rows = pixels.T
     return (columns >= 0) & (columns < grid.width) & (rows >= 0) & (rows < grid.height)
@@ -133,7 +133,7 @@ def _is_on(grid: Grid, pixels: np.ndarray) -> np.ndarray:
 
 def _probability_at(view: View, pixels: np.ndarray) -> np.ndarray:
     """Return the probability at columns and rows, (n, 2) float64: (n,) float64, NaN where there is none."""
-    is_inside = _is_on(view.grid, pixels)
+    is_inside = is_on_grid(view.grid, pixels)
     columns, rows = np.floor(pixels[is_inside]).astype(np.int64).T
     found = np.full(len(pixels), NO_DATA, dtype=np.uint8)
     found[is_inside] = view.probability[rows, columns]

@@ -74,8 +74,8 @@ def read_training_images(
 ) -> TrainingImages:
     """Return the images of a job, a fraction of the labels of those in memory split off for validation.
 
-    They are read as the base model takes them. `moves` returns how drawn roads are moved for each image. Raises ImageryError, LayerError or LabelError; see `read_truth`,
-    `find_images` and `read_labeled_images`.
+    They are read as the base model takes them. `moves` returns how drawn roads are moved for each image. Raises
+    ImageryError, LayerError or LabelError; see `read_truth`, `find_images` and `read_labeled_images`.
     """
     truth = read_truth(job, job.aoi, job.rasters, reporter, job.class_field, job.speed_field)
     images = find_images(job.rasters, truth, job.resolution_m, job.bands, base, reporter)

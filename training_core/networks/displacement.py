@@ -89,21 +89,20 @@ class Field:
 def find_field(
     points: np.ndarray,
     measure: Callable[[np.ndarray, float], Offsets],
-    reaches_m: Sequence[float],
-    stiffness: float,
+    turns: Sequence[tuple[float, float]],
 ) -> Field:
     """Return the field that brings points on lines, (n, 2) float64, onto roads: n is at least 1.
 
     `measure` returns what remains of the offsets of points that were displaced by meters, (n, 2) float64, as far as a
-    reach in meters. Reaches go from coarse to fine. Of the stiffness, a difference of a meter between two nodes costs
-    as much as an offset of a meter on so many meters of road.
+    reach in meters. Turns are pairs of a reach and a stiffness, from coarse to fine. A difference between two nodes
+    costs as much as an offset of a meter that is left on so many meters of road, if it is of a meter.
     """
     low, high = points.min(axis=0), points.max(axis=0)
     spacing_m = max(_SPACING_M, float(np.sqrt((high - low).prod() / _MAX_NODES)), (high - low).max() / _MAX_NODES)
     size = np.ceil((high - low) / spacing_m).astype(int) + 2
     field = Field((low + high - spacing_m * (size - 1)) / 2, spacing_m, np.zeros((size[1], size[0], 2)))
     weights = field.weights_at(points)
-    for reach_m in reaches_m:
+    for reach_m, stiffness in turns:
         by_m = weights @ field.nodes.reshape(-1, 2)
         left = measure(by_m, reach_m)
         offsets = replace(left, offset_m=left.offset_m + (left.across * by_m).sum(axis=1))
@@ -115,9 +114,7 @@ def _fitted(nodes: np.ndarray, weights: csr_array, offsets: Offsets, stiffness: 
     """Return the nodes, (rows, columns, 2) float64, of the smooth field that explains most offsets."""
     rows, columns = nodes.shape[:2]
     # Both axes of a node follow each other.
-    design = sum(
-        kron(diags_array(offsets.across[:, axis]) @ weights, np.eye(2)[axis][None]) for axis in (0, 1)
-    ).tocsr()
+    design = sum(kron(diags_array(offsets.across[:, axis]) @ weights, np.eye(2)[axis][None]) for axis in (0, 1)).tocsr()
     steps = (kron(_steps(rows), eye_array(columns)), kron(eye_array(rows), _steps(columns)))
     smooth = kron(stiffness * sum(step.T @ step for step in steps) + _STILL * eye_array(rows * columns), np.eye(2))
     found = nodes.ravel()

@@ -143,7 +143,7 @@ def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[
         architecture = base.architecture if base else architecture_for(job.architecture, job.encoder)
         reporter.progress(0.0, "Reading images and drawn roads")
         card = base.card if base else None
-        images = read_training_images(job, card and card.input, reporter, _moves(job, card, reporter))
+        images = read_training_images(job, card.input if card else None, reporter, _moves(job, card, reporter))
         if base and base.card and base.card.classes and not images.classes:
             reporter.warning("The drawn roads have no classes. The base model's classes are kept but not trained.")
         identity = identify(job, images)

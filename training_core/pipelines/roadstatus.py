@@ -5,14 +5,14 @@ Scope: layers, images and the model. Independent of how a state is found; see `c
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 import geopandas
 import numpy as np
 import pyproj
 import shapely
 
-from ..comparison.alignment import field_in_view
+from ..comparison.alignment import along, arrows_of, field_in_view, told
 from ..comparison.changes import shapes_of
 from ..comparison.image_view import view_of
 from ..comparison.road_state import (
@@ -29,12 +29,13 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import check_numbers, widths_m_in
-from ..geodata.sources import with_sources
-from ..geodata.vector_output import check_vector_output, write_layers
+from ..geodata.sources import source_name, with_sources
+from ..geodata.vector_output import check_vector_output
 from ..geodata.vectors import carried_fields, read_area, read_polygons, require_features, require_fields
 from ..jobs import RoadStatus
 from ..jobs.fields import word_in
 from ..jobs.status import IN_HAZARD, STATE, STATES
+from ..networks.displacement import Field
 from ..networks.lines import (
     LineFields,
     Lines,
@@ -46,6 +47,7 @@ from ..networks.lines import (
     shared_plane,
     without_copies,
 )
+from ..networks.network_tables import write_tables
 from ..networks.road_graph import RoadGraph, as_drawn
 from ..system.outputs import Outputs
 
@@ -57,10 +59,11 @@ _NUMBERS = ("lost_probability", "evidence", "beside", "expected", "evidence_befo
 
 def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.RoadStatus`."""
-    check_vector_output(job.status)
+    for path in filter(None, (job.status, job.arrows)):
+        check_vector_output(path, 2 if job.status == job.arrows else 1)
     images = [job.raster, *filter(None, [job.before])]
     with Outputs([*with_sources(images), job.lines, job.hazards, job.aoi, job.model]) as outputs:
-        staged = outputs.stage(job.status)
+        paths, staged = outputs.stage_fields(job, "status", "arrows")
         reporter.progress(0, "Reading")
         fields = (job.class_field, job.width_field)
         layer = read_line_layer(job.lines, _PURPOSE, LineFields(), reporter, filter(None, fields))
@@ -73,20 +76,21 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         if job.hazards:
             hazards = area_in(plane, read_polygons(job.hazards, "hazards", reporter))
         roads = as_drawn(without_copies(lines_in(plane, layer, LineFields())))
-        looks = _looks(images, roads, plane, job, reporter)
+        looks, moves = _looks(images, roads, plane, job, reporter)
         after, before = looks[0], looks[1] if job.before else None
         reporter.progress(0.95, "Finding states")
         places = places_on(roads)
         expected = expected_evidence(after.along, places.edge, _groups(layer, roads.lines, job))
         stretches = stretches_of(roads, places, after, before, expected, area, hazards, job.min_stretch_m)
         table = _table(layer, roads, stretches, plane, reporter)
-        write_layers(staged, {"status": table}, {"status": "LineString"})
+        tables = {"status": table, "arrows": _arrows(layer, roads, moves[0], plane)}
+        write_tables({name: tables[name] for name in staged}, staged, dict.fromkeys(staged, "LineString"))
     _warn(table, job, reporter)
     lengths_m = table.groupby(STATE)["length_m"].sum()
     numbers = {"length_m": float(lengths_m.sum())}
     numbers |= {f"{state.replace(' ', '_')}_m": float(lengths_m.get(state, 0.0)) for state in STATES}
     reporter.log("; ".join(f"{state} {lengths_m[state]:,.0f} m" for state in STATES if state in lengths_m) + ".")
-    return {"status": job.status, **numbers}
+    return {**paths, **numbers}
 
 
 def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) -> None:
@@ -97,25 +101,41 @@ def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) ->
     if seen_m < _FEW_SEEN * known_m:
         reporter.warning(
             f"The model sees only {seen_m / known_m:.0%} of the {_PURPOSE} that the image shows, so few lost roads "
-            "will be found. Choose a larger reach (reach_m) if the lines are displaced, or a model that was fine-tuned "
-            "on this image."
+            "will be found. Check that the lines lie within some 15 m of the roads, or choose a model that was "
+            "fine-tuned on this image."
         )
 
 
-def _looks(images: list[str], roads: RoadGraph, plane: pyproj.CRS, job: RoadStatus, reporter: Reporter) -> list[Seen]:
-    """Return what each image shows along the roads; raise LayerError if one shows none of their ground."""
-    looks, places, area = [], places_on(roads), read_area(job.aoi) if job.aoi else None
+def _looks(
+    images: list[str], roads: RoadGraph, plane: pyproj.CRS, job: RoadStatus, reporter: Reporter
+) -> tuple[list[Seen], list[Optional[Field]]]:
+    """Return what each image shows along the roads, and the field that moves these onto those in it.
+
+    Raises LayerError if an image shows none of their ground.
+    """
+    looks, fields, places, area = [], [], places_on(roads), read_area(job.aoi) if job.aoi else None
     for number, image in enumerate(images):
         share = 0.95 / len(images)
         view = view_of(image, area, job, reporter.part(number * share, (number + 1) * share))
-        field = field_in_view(view, roads, pixels_on(view.grid, plane))
-        looks.append(look(view, roads, places, plane, job.reach_m, field))
+        fields.append(field_in_view(view, roads, pixels_on(view.grid, plane)))
+        looks.append(look(view, roads, places, plane, job.reach_m, fields[-1]))
         if not looks[-1].is_inside.any():
             raise LayerError(
                 f"No part of the {_PURPOSE} ({job.lines}) lies on the image {image}.",
                 "Choose lines and images of the same place, and check their coordinate systems.",
             )
-    return looks
+        if fields[-1]:
+            reporter.log(f"{source_name(image)}: the {_PURPOSE} are offset by {told(along(fields[-1], roads))}.")
+    return looks, fields
+
+
+def _arrows(
+    layer: geopandas.GeoDataFrame, roads: RoadGraph, field: Optional[Field], plane: pyproj.CRS
+) -> geopandas.GeoDataFrame:
+    """Return arrows from the roads to where they are in the image, in the layer's CRS."""
+    shapes = arrows_of(field, roads) if field else np.zeros(0, dtype=object)
+    table = geopandas.GeoDataFrame({"offset_m": shapely.length(shapes)}, geometry=shapes, crs=plane)
+    return settled(table.to_crs(layer.crs), middle_of(layer))
 
 
 def _groups(layer: geopandas.GeoDataFrame, lines: Lines, job: RoadStatus) -> tuple[np.ndarray, ...]:
