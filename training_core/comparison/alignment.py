@@ -32,7 +32,7 @@ _ACROSS_M = 1.0
 # So many meters of road across a line, by probability, have the full weight.
 _SURE_M = 1.5
 # The same of networks. Reaches are parts of the largest. A road that has moved by itself must not move its neighbors.
-_APART_M, _MAX_APART = 10.0, 50_000
+_APART_M, _MAX_APART = 10.0, 20_000
 _OF_REACH, _STIFF = (*[1.0] * 3, *[0.5] * 3, *[0.25] * 3), 30.0
 _ARROWS_M, _SHORTEST_ARROW_M = 50.0, 0.05
 

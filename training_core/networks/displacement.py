@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import shapely
 from scipy.sparse import coo_array, csr_array, diags_array, eye_array, kron
-from scipy.sparse.linalg import spsolve
+from scipy.sparse.linalg import cg
 
 # Distance between nodes. Over a large area they lie farther apart, so that there are not many more than this.
 _SPACING_M, _MAX_NODES = 100.0, 10_000
@@ -25,6 +25,7 @@ _SPACING_M, _MAX_NODES = 100.0, 10_000
 _PIECE_M = 20.0
 # Of the fit; and of the way back, where each round leaves a tenth of the error or less.
 _ROUNDS, _BACK_ROUNDS = 4, 15
+_RTOL = 1e-4
 # Residuals below this have equal weight.
 _MIN_M = 0.5
 # Weight of a node's displacement itself, which decides only where nothing else does.
@@ -120,8 +121,11 @@ def _fitted(nodes: np.ndarray, weights: csr_array, offsets: Offsets, stiffness: 
     found = nodes.ravel()
     for _ in range(_ROUNDS):
         weight = offsets.weight_m / np.maximum(np.abs(offsets.offset_m - design @ found), _MIN_M)
-        normal = design.T @ diags_array(weight) @ design + smooth
-        found = spsolve(normal.tocsc(), design.T @ (weight * offsets.offset_m))
+        normal = (design.T @ diags_array(weight) @ design + smooth).tocsr()
+        # Conjugate gradients take a tenth of the time of a factorization of many nodes.
+        found, _ = cg(
+            normal, design.T @ (weight * offsets.offset_m), found, rtol=_RTOL, M=diags_array(1 / normal.diagonal())
+        )
     return found.reshape(nodes.shape)
 
 
