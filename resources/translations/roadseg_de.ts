@@ -1344,6 +1344,10 @@
         <translation>Straßen mit ihrem Zustand</translation>
     </message>
     <message>
+        <source>Offset arrows</source>
+        <translation>Pfeile der Versätze</translation>
+    </message>
+    <message>
         <source>Length that is seen (m)</source>
         <translation>Sichtbare Länge (m)</translation>
     </message>

@@ -1344,6 +1344,10 @@
         <translation>Vías con su estado</translation>
     </message>
     <message>
+        <source>Offset arrows</source>
+        <translation>Flechas de desfase</translation>
+    </message>
+    <message>
         <source>Length that is seen (m)</source>
         <translation>Longitud visible (m)</translation>
     </message>

@@ -1344,6 +1344,10 @@
         <translation>Routes avec leur état</translation>
     </message>
     <message>
+        <source>Offset arrows</source>
+        <translation>Flèches de décalage</translation>
+    </message>
+    <message>
         <source>Length that is seen (m)</source>
         <translation>Longueur visible (m)</translation>
     </message>
