@@ -60,7 +60,8 @@ def main() -> None:
     parser.add_argument("--sizes-km", type=float, nargs="+", default=[1, 2, 5, 10])
     arguments = parser.parse_args()
     print(processor.name())
-    print("km | roads km | correct: intact | displaced | lost | new | largest error of offsets m | offsets s | lines s | routes s")
+    columns = "correct: intact | displaced | lost | new | largest error of offsets m | offsets s | lines s | routes s"
+    print(f"km | roads km | {columns}")
     for size_km in arguments.sizes_km:
         tell(size_km, event(size_km))
 
