@@ -2,9 +2,9 @@
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/road_status.py FOLDER`. Needs shared/data beside
 the project. About one in ten meters of road is covered, in areas around stretches of 40 to 90 m, with ground copied
-from beside it: as it is, as mud (tinted brown), as water (smooth, blue-brown) or as rubble (noise). Lines are displaced
-by 0, 2.5 or 5 m, in directions that turn over the area. The image after is also less sharp, and has other colors and
-noise. Rasters in the folder are kept.
+from beside it: as it is, as mud (tinted brown), as water (smooth, blue-brown) or as rubble (noise). Lines are
+displaced by up to 10 m, in directions that turn over the area. The image after is also less sharp, and has other colors
+and noise. Rasters in the folder are kept.
 
 - found: events of which half is said to be lost, as the state says, and at 90 % precision by meters
 - false m, of nothing: meters said to be lost that are there, with events and without
@@ -39,15 +39,24 @@ from scipy.stats import rankdata
 
 from benchmarks.connecting_rasters import STARTER, make_scene
 from benchmarks.quality import DATA, run_core
+from training_core.comparison.alignment import field_in_view
 from training_core.comparison.changes import shapes_of
-from training_core.comparison.road_state import View, groups_of, look, places_on, stretches_of
+from training_core.comparison.road_state import (
+    View,
+    groups_of,
+    look,
+    pixels_on,
+    places_on,
+    stretches_of,
+)
 from training_core.geodata.grid import grid_of
 from training_core.jobs.status import NOT_SEEN
+from training_core.networks.displacement import Field
 from training_core.networks.lines import LineFields, lines_in
 from training_core.networks.road_graph import as_drawn
 
 KINDS = ("copied", "mud", "water", "rubble")
-OFFSETS_M, EVENTS, REACH_M = (0.0, 2.5, 5.0), 2, 4.0
+OFFSETS_M, EVENTS, REACH_M = (0.0, 2.5, 5.0, 10.0), 2, 3.0
 WAYS = ("state", "with before", "comparison")
 BANDS = (1, 2, 3)
 LOST_FRACTION, SHORTEST_M, LONGEST_M = 0.1, 40.0, 90.0
@@ -77,6 +86,19 @@ def grounds(folder: Path) -> Iterator[Ground]:
     for seed, layout in ((41, "mixed"), (42, "rural")):
         image, truth = make_scene(folder / f"{layout}.tif", folder / f"{layout}_truth.gpkg", seed, layout)
         yield Ground(layout, image, read_roads(truth))
+
+
+def planted_events(folder: Path) -> Iterator[tuple[Ground, list[Path], list[geopandas.GeoDataFrame]]]:
+    """Yield each ground with its images after, and what is covered in each; in the first one nothing is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, ground in enumerate(grounds(folder)):
+        images = [folder / f"{ground.name}_{event}.tif" for event in ("nothing", *range(EVENTS))]
+        areas = [events(ground, 100 * number + event) for event in range(EVENTS)]
+        areas.insert(0, areas[0].iloc[:0])
+        for seed, (image, covered) in enumerate(zip(images, areas), 1000 + 100 * number):
+            if not image.exists():
+                plant(ground, covered, image, seed)
+        yield ground, images, areas
 
 
 def read_roads(path: Path) -> geopandas.GeoDataFrame:
@@ -264,11 +286,23 @@ def view_of(image: Path) -> View:
         return View(dataset.read(1), grid_of(dataset), json.loads(path.with_suffix(".json").read_text()))
 
 
-def by_state(lines: geopandas.GeoDataFrame, after: View, before: Optional[View]) -> geopandas.GeoDataFrame:
-    """Return the stretches of `roadstatus`."""
+def field_of(view: View, lines: geopandas.GeoDataFrame) -> Field:
+    """Return the field from lines to the roads that a view shows."""
+    field = field_in_view(view, as_drawn(lines_in(lines.crs, lines, LineFields())), pixels_on(view.grid, lines.crs))
+    assert field is not None
+    return field
+
+
+def by_state(
+    lines: geopandas.GeoDataFrame, after: View, before: Optional[View], is_aligned: bool = True
+) -> geopandas.GeoDataFrame:
+    """Return the stretches of `roadstatus`, or what they were without alignment."""
     roads = as_drawn(lines_in(lines.crs, lines, LineFields()))
     places = places_on(roads)
-    look_after, look_before = (view and look(view, roads, places, lines.crs, REACH_M) for view in (after, before))
+    look_after, look_before = (
+        view and look(view, roads, places, lines.crs, REACH_M, field_of(view, lines) if is_aligned else None)
+        for view in (after, before)
+    )
     classes = lines["road_class"] if "road_class" in lines else pandas.Series("", lines.index)
     width_m = lines["width_m"] if "width_m" in lines else pandas.Series(np.nan, lines.index)
     groups = groups_of(classes.to_numpy(object), width_m.to_numpy(float))
@@ -313,17 +347,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
     pooled: dict[tuple[str, str], list[Run]] = {}
     print("ground      moved  way           meters  events  found  at 90 %  false m  of nothing  per 100 km    AUC")
-    for number, ground in enumerate(grounds(folder)):
-        images = [folder / f"{ground.name}_{event}.tif" for event in ("nothing", *range(EVENTS))]
-        seeds = [100 * number + event for event in range(EVENTS)]
-        areas = [events(ground, seed) for seed in seeds]
-        areas.insert(0, areas[0].iloc[:0])
-        for seed, (image, covered) in enumerate(zip(images, areas), 1000 + 100 * number):
-            if not image.exists():
-                plant(ground, covered, image, seed)
+    for ground, images, areas in planted_events(folder):
         for by_m in OFFSETS_M:
             for way, (nothing, *planted) in runs_of(ground, images, areas, by_m).items():
                 show(f"{ground.name:11} {by_m:5.1f}", way, joined(planted), nothing)

@@ -229,6 +229,7 @@ EXAMPLES = {
             "DISTRICTS": "wards.gpkg",
             "OUTPUT": "road_state.gpkg",
             "REPORT": "road_state.html",
+            "ARROWS": "offsets.gpkg",
         },
         "NOT_SEEN_M",
         (),

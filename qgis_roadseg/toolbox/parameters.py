@@ -87,6 +87,7 @@ _SINK_TYPES = {
     "changes": _LINE,
     "status": _LINE,
     "sample": _LINE,
+    "arrows": _LINE,
     "reached": _POINT,
     "suggestions": _POLYGON,
     "drawn": _LINE,

@@ -1432,6 +1432,10 @@
         <translation>Standorte und ihre Wege</translation>
     </message>
     <message>
+        <source>Offset arrows</source>
+        <translation>Pfeile der Versätze</translation>
+    </message>
+    <message>
         <source>Length that is seen (m)</source>
         <translation>Sichtbare Länge (m)</translation>
     </message>

@@ -1432,6 +1432,10 @@
         <translation>Sitios y sus caminos</translation>
     </message>
     <message>
+        <source>Offset arrows</source>
+        <translation>Flechas de desfase</translation>
+    </message>
+    <message>
         <source>Length that is seen (m)</source>
         <translation>Longitud visible (m)</translation>
     </message>

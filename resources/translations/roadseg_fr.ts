@@ -1432,6 +1432,10 @@
         <translation>Sites et leurs chemins</translation>
     </message>
     <message>
+        <source>Offset arrows</source>
+        <translation>Flèches de décalage</translation>
+    </message>
+    <message>
         <source>Length that is seen (m)</source>
         <translation>Longueur visible (m)</translation>
     </message>

@@ -88,8 +88,8 @@ class Goods:
                 **_NATIVE, "lines": self.roads, "raster": self.raster, "rasters": [self.raster],
                 "dates": "2024-09-29", "before": self.raster, "hazards": self.aoi, "aoi": self.aoi, "model": self.model,
                 "sites": self.places, "sites_name_field": "name", "districts": self.aoi,
-                "status": str(out / "status.gpkg"), "reached": str(out / "reached.gpkg"),
                 "report": str(out / "report.html"),
+                **{name: str(out / f"{name}.gpkg") for name in ("status", "reached", "arrows")},
             },
             "getosmdata": {
                 "extract": self.extract, "aoi": self.aoi,

@@ -84,8 +84,8 @@ def to_layer(
 def _as_drawn(shapes: dict[str, np.ndarray], name: str, pair: Pair) -> np.ndarray:
     """Return the lines of a network with the vertices of its file and those that both networks have."""
     places = drawn_places(pair.layers[name], pair.plane)
-    if name == BEFORE and pair.shift.taken_off:
-        places = places + pair.shift.vector_m @ (1, 1j)
+    if name == BEFORE and pair.field:
+        places = pair.field.shifted(np.column_stack([places.real, places.imag])) @ (1, 1j)
     others = np.concatenate([shapely.get_coordinates(shapes[each]) for each in NAMES if each != name])
     return as_in_file(shapes[name], np.concatenate([places, others @ (1, 1j)]))
 
@@ -113,8 +113,8 @@ def _table(
             for change in CHANGES
         },
     }
-    if pair.shift.taken_off:
-        shapes = shapely.transform(shapes, lambda points: points - pair.shift.vector_m)
+    if pair.field:
+        shapes = pair.field.moved_back(shapes)
     rows, carried = layer.iloc[feature], carried_fields(layer, made, reporter)
     fields = {name: rows[field].array for name, field in carried.items()}
     table = geopandas.GeoDataFrame({**made, **fields}, geometry=shapes, crs=pair.plane)
@@ -216,13 +216,9 @@ def summary_sentences(document: dict[str, Any]) -> list[str]:
         f"{document['min_stretch_m']:g} m count as their neighbors."
     ]
     if shift["measured"]:
-        offset = offset_words(shift["east_m"], shift["north_m"])
+        offset = offset_words(shift["east_m"], shift["north_m"], shift["largest_m"])
         removed = "removed" if shift["taken_off"] else "not removed"
-        sentences.append(
-            f"The roads after are offset as a whole from the roads before by {offset}. This shift is {removed}."
-            if offset
-            else "The roads after are not offset as a whole from the roads before."
-        )
+        sentences.append(f"The roads after are offset from the roads before by {offset}. These offsets are {removed}.")
     routes = document["routes"]
     if routes is not None:
         numbers = ", ".join(

@@ -1,17 +1,11 @@
 """A road network before and after, read from layers: in one plane, aligned, and clipped to an area of interest.
 
-Scope: layers, what can be wrong with them, and their registration. Independent of what has changed.
-
-Registration finds the translation by which one network as a whole is offset from the other. A road shows its offset
-only across its own direction (the aperture problem). So the shift is the one that explains most of these offsets at
-once, by least absolute deviations (iteratively reweighted least squares). Each point is compared with the nearest road
-of similar direction: point-to-line ICP, the iterative closest point (Chen and Medioni, "Object modelling by
-registration of multiple range images", Image and Vision Computing 10 (1992)), for a translation.
+Scope: layers, what can be wrong with them, and what is told of their alignment. Independent of what has changed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 import geopandas
@@ -25,6 +19,7 @@ from ..events import Reporter
 from ..geodata.parallel_arrays import selected
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
+from ..networks.displacement import Field
 from ..networks.lines import (
     LineFields,
     Lines,
@@ -36,48 +31,49 @@ from ..networks.lines import (
     with_speeds,
     without_copies,
 )
-from ..networks.road_graph import RoadGraph, as_drawn, places_along
+from ..networks.road_graph import RoadGraph, as_drawn
+from .alignment import along, field_between
 from .buffer_matching import matched_intervals
 
 BEFORE, AFTER = "roads before", "roads after"
-# Fractions of the tolerance from which a shift that stays, and of the roads before from which those beyond the roads
+# Fractions of the tolerance from which an offset that stays, and of the roads before from which those beyond the roads
 # after, cause a warning.
 _WARNED_SHIFT, _WARNED_BEYOND = 0.4, 0.05
+# Offsets below this fraction of the tolerance do not matter.
+_MIN_SHIFT = 0.1
 # Networks with extents farther apart cover different areas.
 _SAME_AREA_M = 1000.0
-# Search distance when a shift is measured, as a multiple of the job's `reach_m`.
+# Search distance when offsets are measured, as a multiple of the job's `reach_m`.
 _REACH = 2.0
 
 
 @dataclass(frozen=True)
 class Shift:
-    """The offset of the network after from the one before as a whole, and whether it was removed.
+    """The mean offset of the network after from the one before, and the largest; and whether they were removed.
 
-    It is 0 if it could not be measured.
+    They are 0 if nothing could be measured.
     """
 
     east_m: float
     north_m: float
+    largest_m: float
     measured: bool
     taken_off: bool
-
-    @property
-    def vector_m(self) -> np.ndarray:
-        """East and north: (2,) float64."""
-        return np.array([self.east_m, self.north_m])
 
 
 @dataclass(frozen=True)
 class Pair:
     """Two networks in one plane: their layers as read and the lines to compare as drawn, by BEFORE and AFTER.
 
-    `outside` are roads before outside the area of interest. If a shift is removed, all roads before are moved by it.
+    `outside` are roads before outside the area of interest. If the offsets are removed, all roads before are moved by
+    the `field`.
     """
 
     layers: dict[str, geopandas.GeoDataFrame]
     roads: dict[str, RoadGraph]
     outside: Lines
     shift: Shift
+    field: Optional[Field]
     plane: pyproj.CRS
 
 
@@ -98,7 +94,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     _check_overlap(lines, paths)
     if job.before_speed_field:
         lines = {name: with_speeds(lines[name], name, paths[name], fields[name].speed, reporter) for name in paths}
-    shift, roads = _align({name: as_drawn(lines[name]) for name in paths}, job, reporter)
+    shift, field, roads = _align({name: as_drawn(lines[name]) for name in paths}, job, reporter)
     lines = {name: roads[name].lines for name in paths}
     if area is None and len(lines[AFTER]):
         _warn_of_beyond(lines, job.reach_m, reporter)
@@ -113,7 +109,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     for name, other, change in ((BEFORE, AFTER, "new"), (AFTER, BEFORE, "lost")):
         if not len(lines[name]):
             reporter.warning(f"The {name} ({paths[name]}) have no line{where}: all {other} count as {change}.")
-    return Pair(layers, roads, outside, shift, plane)
+    return Pair(layers, roads, outside, shift, field, plane)
 
 
 def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:
@@ -141,90 +137,46 @@ def _warn_of_beyond(lines: dict[str, Lines], reach_m: float, reporter: Reporter)
         )
 
 
-def _align(roads: dict[str, RoadGraph], job: CompareNetworks, reporter: Reporter) -> tuple[Shift, dict[str, RoadGraph]]:
-    """Return the measured shift between two networks, and these, with the shift removed if the job wants that."""
+def _align(
+    roads: dict[str, RoadGraph], job: CompareNetworks, reporter: Reporter
+) -> tuple[Shift, Optional[Field], dict[str, RoadGraph]]:
+    """Return the measured offsets between two networks, the field if it is removed, and the networks then."""
     before, after = roads[BEFORE], roads[AFTER]
-    by_m = measure_shift(before, after, _REACH * job.reach_m, job.parallel_angle)
-    if by_m is None:
-        return Shift(0.0, 0.0, False, False), roads
-    moved = move_closer(before, after, by_m, job.tolerance_m, job.parallel_angle)
-    shift = Shift(float(by_m[0]), float(by_m[1]), True, job.align and moved is not None)
-    offset = offset_words(shift.east_m, shift.north_m) or "less than 0.1 m"
-    words = f"The {AFTER} are offset as a whole by {offset} from the {BEFORE}"
+    field = field_between(before, after, _REACH * job.reach_m, job.parallel_angle) if len(before.lines) else None
+    if field is None:
+        return Shift(0.0, 0.0, 0.0, False, False), None, roads
+    by_m = along(field, before)
+    (east_m, north_m), largest_m = by_m.mean(axis=0), float(np.hypot(*by_m.T).max())
+    moved = move_closer(before, after, field, job.tolerance_m, job.parallel_angle)
+    shift = Shift(float(east_m), float(north_m), largest_m, True, job.align and moved is not None)
+    words = f"The {AFTER} are offset from the {BEFORE} by {offset_words(shift.east_m, shift.north_m, largest_m)}"
     if moved is not None and job.align:
-        reporter.log(f"{words}. This shift is removed before the comparison (align).")
-        return shift, {BEFORE: moved, AFTER: after}
-    if moved is not None and np.hypot(*by_m) > _WARNED_SHIFT * job.tolerance_m:
+        reporter.log(f"{words}. These offsets are removed before the comparison (align).")
+        return shift, field, {BEFORE: moved, AFTER: after}
+    if moved is not None and largest_m > _WARNED_SHIFT * job.tolerance_m:
         reporter.warning(
-            f"{words}. Many roads may therefore be classified as displaced or lost. Switch align on to remove this "
-            "shift."
+            f"{words}. Many roads may therefore be classified as displaced or lost. Switch align on to remove these "
+            "offsets."
         )
-    return shift, roads
+    return shift, None, roads
 
 
-def offset_words(east_m: float, north_m: float) -> str:
-    """Return an offset in words, to a decimeter: `7.1 m to the east and 3.8 m to the south`; empty if it is none."""
+def offset_words(east_m: float, north_m: float, largest_m: float) -> str:
+    """Return offsets in words: `7.1 m to the east and 3.8 m to the south in the mean, 9.2 m at most`."""
     axes = ((east_m, ("east", "west")), (north_m, ("north", "south")))
-    return " and ".join(f"{abs(by_m):.1f} m to the {names[by_m < 0]}" for by_m, names in axes if round(abs(by_m), 1))
-
-
-_TURNS, _ROUNDS = 8, 10
-_SPACING_M, _MAX_POINTS = 10.0, 20_000
-# Residuals below this have equal weight.
-_MIN_M = 0.1
-# Smallest eigenvalue of the normals' covariance; below it the roads have one direction and do not determine a shift.
-_MIN_EIGENVALUE = 0.03
-# Shifts below this fraction of the tolerance do not matter.
-_MIN_SHIFT = 0.1
-
-
-def measure_shift(roads: RoadGraph, other: RoadGraph, within_m: float, angle: float) -> Optional[np.ndarray]:
-    """Return the shift (east, north) in meters of another network from a network as a whole: (2,) float64.
-
-    None if no roads, or only roads of one direction, have a counterpart. Both are `as_drawn`. Counterparts lie within
-    `within_m` with directions that differ by at most `angle` degrees.
-    """
-    places = places_along(roads, max(_SPACING_M, roads.length_m.sum() / _MAX_POINTS))
-    points, headings = roads.points_at(places), roads.headings_at(places)
-    shift = np.zeros(2)
-    for _ in range(_TURNS):
-        # Each point with the nearest road, and its offset across that road.
-        nearest, _ = other.nearest(points + shift, within_m, headings, angle)
-        is_met = nearest.edge >= 0
-        nearest = selected(nearest, is_met)
-        if not is_met.any():
-            return None
-        across = other.headings_at(nearest)[:, ::-1] * (1, -1)
-        offset_m = ((other.points_at(nearest) - points[is_met]) * across).sum(axis=1)
-        better = _explain(across, offset_m, shift)
-        if better is None:
-            return None
-        step_m, shift = np.hypot(*(better - shift)), better
-        if step_m < 1e-3:
-            break
-    return shift
+    mean = " and ".join(f"{abs(by_m):.1f} m to the {names[by_m < 0]}" for by_m, names in axes if round(abs(by_m), 1))
+    return f"{mean or 'less than 0.1 m'} in the mean, {largest_m:.1f} m at most"
 
 
 def move_closer(
-    roads: RoadGraph, other: RoadGraph, shift: np.ndarray, tolerance_m: float, angle: float
+    roads: RoadGraph, other: RoadGraph, field: Field, tolerance_m: float, angle: float
 ) -> Optional[RoadGraph]:
-    """Return a network moved by a (2,) float64 shift if that matters and brings more of it near the other one.
+    """Return a network moved by a field if that matters and brings more of it near the other one.
 
-    Near is `tolerance_m`; much smaller shifts do not matter. `angle` in degrees is as for `measure_shift`.
+    Near is `tolerance_m`; much smaller offsets do not matter. `angle` in degrees is as for `field_between`.
     """
-    if np.hypot(*shift) < _MIN_SHIFT * tolerance_m:
+    if np.hypot(*along(field, roads).T).max() < _MIN_SHIFT * tolerance_m:
         return None
-    moved = as_drawn(roads.lines.moved(shift))
-    without_m, with_m = (matched_intervals(network, other, tolerance_m, angle).length_m for network in (roads, moved))
-    return moved if with_m > without_m else None
-
-
-def _explain(across: np.ndarray, offset_m: np.ndarray, shift: np.ndarray) -> Optional[np.ndarray]:
-    """Return the shift that explains most offsets across roads, or None if these have only one direction."""
-    if np.linalg.eigvalsh(across.T @ across / len(across))[0] < _MIN_EIGENVALUE:
-        return None
-    for _ in range(_ROUNDS):
-        weight = 1 / np.maximum(np.abs(offset_m - across @ shift), _MIN_M)
-        products = across.T @ (weight[:, None] * across)
-        shift = np.linalg.solve(products, across.T @ (weight * offset_m))
-    return shift
+    moved = as_drawn(replace(roads.lines, shapes=field.moved(roads.lines.shapes)))
+    before_m, after_m = (matched_intervals(each, other, tolerance_m, angle).length_m for each in (roads, moved))
+    return moved if after_m > before_m else None

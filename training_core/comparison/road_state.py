@@ -24,6 +24,7 @@ from shapely.geometry.base import BaseGeometry
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, PARTLY_SEEN, SEEN
+from ..networks.displacement import Field
 from ..networks.link_prediction import logistic
 from ..networks.road_graph import Places, RoadGraph, places_along
 from ..networks.surroundings import log_odds
@@ -89,10 +90,13 @@ def places_on(roads: RoadGraph) -> Places:
     return places_along(roads, _STEP_M)
 
 
-def look(view: View, roads: RoadGraph, places: Places, plane: pyproj.CRS, reach_m: float) -> Seen:
-    """Return what a view shows at places; roads may lie up to `reach_m` beside their lines."""
+def look(
+    view: View, roads: RoadGraph, places: Places, plane: pyproj.CRS, reach_m: float, field: Field | None = None
+) -> Seen:
+    """Return what a view shows at places, moved by a field; roads may lie up to `reach_m` beside their lines there."""
     points, heading = roads.points_at(places), roads.headings_at(places)
-    to_pixels = _pixels_on(view.grid, plane)
+    points = field.shifted(points) if field else points
+    to_pixels = pixels_on(view.grid, plane)
     center = to_pixels(points)
     # One meter to the left, in pixels.
     left = to_pixels(points + np.column_stack([-heading[:, 1], heading[:, 0]])) - center
@@ -112,11 +116,11 @@ def look(view: View, roads: RoadGraph, places: Places, plane: pyproj.CRS, reach_
     return Seen(
         averaged(np.where(np.isnan(middle), np.nan, along), places.edge),
         averaged(aside, places.edge),
-        _is_on(view.grid, center),
+        is_on_grid(view.grid, center),
     )
 
 
-def _pixels_on(grid: Grid, plane: pyproj.CRS) -> Callable[[np.ndarray], np.ndarray]:
+def pixels_on(grid: Grid, plane: pyproj.CRS) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function from points of a plane, (n, 2), to columns and rows of a grid, (n, 2) float64."""
     to_map = pyproj.Transformer.from_crs(plane, grid.crs, always_xy=True)
     inverse, middle = ~grid.transform, grid.transform @ (grid.width / 2, grid.height / 2)
@@ -130,7 +134,7 @@ def _pixels_on(grid: Grid, plane: pyproj.CRS) -> Callable[[np.ndarray], np.ndarr
     return to_pixels
 
 
-def _is_on(grid: Grid, pixels: np.ndarray) -> np.ndarray:
+def is_on_grid(grid: Grid, pixels: np.ndarray) -> np.ndarray:
     """Return which columns and rows, (n, 2) float64, lie on a grid: (n,) bool."""
     columns, rows = pixels.T
     return (columns >= 0) & (columns < grid.width) & (rows >= 0) & (rows < grid.height)
@@ -138,7 +142,7 @@ def _is_on(grid: Grid, pixels: np.ndarray) -> np.ndarray:
 
 def _probability_at(view: View, pixels: np.ndarray) -> np.ndarray:
     """Return the probability at columns and rows, (n, 2) float64: (n,) float64, NaN where there is none."""
-    is_inside = _is_on(view.grid, pixels)
+    is_inside = is_on_grid(view.grid, pixels)
     columns, rows = np.floor(pixels[is_inside]).astype(np.int64).T
     found = np.full(len(pixels), NO_DATA, dtype=np.uint8)
     found[is_inside] = view.probability[rows, columns]

@@ -246,8 +246,8 @@ class CompareNetworks(GraphOptions):
         "Maximum distance at which places and origins are snapped to the nearest road."
     )
     align: bool = option(True, "Align").help(
-        "Correct the overall offset between the networks if this makes more roads intact (co-registration). The "
-        "offset is always reported."
+        "Correct the offset between the networks, which may vary smoothly over the area, if this makes more roads "
+        "intact (co-registration). The offset is always reported."
     )
     routes_on: str = option("after", "Routes run on", choices=("after", "remaining")).help(
         "Network for the routes afterwards. With after, routes use the roads after as they are, so every gap "

@@ -34,6 +34,10 @@ class RoadStatus(SegmentOptions):
     state changes: seen, partly seen, not seen, in a hazard, hidden (no data in the image) or outside. All fields are
     kept.
 
+    Maps are often some meters off. So the lines are first moved, only to look, onto the roads that the model sees up to
+    15 m away: neighbors alike, since the offset varies smoothly. A log entry tells the offsets, and arrows can show
+    them.
+
     What the model sees along a line is compared with what it sees along other roads of this class and width in this
     image. A class that the model hardly sees anywhere is therefore never said to be lost with certainty. With an image
     before, what the model did not see even then does not count as lost. Trees, shadows and clouds are not recognized.
@@ -93,8 +97,8 @@ class RoadStatus(SegmentOptions):
         "Maximum distance at which sites are snapped to the nearest road."
     )
     join_m: float = like(NodingOptions, "join_m")
-    reach_m: float = advanced_option(4.0, "Reach", unit="m", within=(0, 30)).help(
-        "Maximum distance of a road in the image from its line. Choose more if the lines are displaced."
+    reach_m: float = advanced_option(3.0, "Reach", unit="m", within=(0, 30)).help(
+        "Maximum distance of a road in the image from its moved line."
     )
     min_stretch_m: float = advanced_option(30.0, "Shortest stretch", unit="m", within=(0, 1000)).help(
         "Minimum length of a stretch: shorter ones are merged into the longer neighbor on the same line."
@@ -105,6 +109,10 @@ class RoadStatus(SegmentOptions):
     )
     reached: str = option("", "Sites and their paths", kind=VECTOR_OUTPUT).help(
         "Sites to write, with the length of road that is reached before and after, and the status of their paths."
+    )
+    arrows: str = option("", "Offset arrows", kind=VECTOR_OUTPUT).help(
+        "Lines to write, from places every 50 m along the known roads to where they are in the newest image after, "
+        "with the field offset_m."
     )
     report: str = option("", "Report", kind=HTML_OUTPUT).help(
         "HTML report to write: map, tables by class and district, lost roads, checks, and images before and after."

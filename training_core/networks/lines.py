@@ -87,10 +87,6 @@ class Lines:
         """Return (k,) object parts with the attributes of the (k,) int64 lines that they belong to."""
         return Lines(shapes, self.feature[line], self.bridge[line], self.speed_mps[line], self.direction[line])
 
-    def moved(self, by_m: np.ndarray) -> Lines:
-        """Return the lines shifted east and north by meters, (2,) float64."""
-        return replace(self, shapes=shapely.transform(self.shapes, lambda points: points + by_m))
-
     def with_median_speed(self) -> Lines:
         """Return the lines with unknown speeds replaced by the median of the known ones, of which there must be one."""
         median = np.nanmedian(self.speed_mps)

@@ -6,23 +6,23 @@ Scope: layers, images and the model. Independent of how a state is found; see `c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import asdict
-from functools import partial
-from typing import Any
+from typing import Any, Optional
 
 import geopandas
 import numpy as np
 import pyproj
 import shapely
 
+from ..comparison.alignment import along, arrows_of, field_in_view, told
 from ..comparison.changes import shapes_of
+from ..comparison.image_view import view_of
 from ..comparison.road_state import (
     Seen,
     Stretches,
-    View,
     groups_of,
     look,
+    pixels_on,
     places_on,
     stretches_of,
 )
@@ -33,14 +33,13 @@ from ..events import Reporter
 from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import check_numbers, widths_m_in
 from ..geodata.image_dates import DatedImage, newest_first
-from ..geodata.pixel_codes import NO_DATA
 from ..geodata.sources import expand, source_name, with_sources
 from ..geodata.vector_output import check_vector_output
 from ..geodata.vectors import carried_fields, read_area, read_polygons, require_features, require_fields
 from ..jobs import RoadStatus
 from ..jobs.fields import word_in
 from ..jobs.status import IN_HAZARD, STATE, STATES
-from ..models.loading import load_model
+from ..networks.displacement import Field
 from ..networks.lines import (
     LineFields,
     Lines,
@@ -55,10 +54,6 @@ from ..networks.lines import (
 from ..networks.network_tables import write_tables
 from ..networks.road_graph import RoadGraph, as_drawn
 from ..reports.status_report import StatusRecord, write_status_report
-from ..segmentation.measured import seconds_per_px
-from ..segmentation.segmenter import prepare_segmenter, segmented
-from ..segmentation.work_plan import check_size, no_data, plan_image, plan_work
-from ..system.large_arrays import allocate
 from ..system.machine import versions
 from ..system.outputs import Outputs
 
@@ -70,12 +65,13 @@ _NUMBERS = ("lost_probability", "evidence", "beside", "expected", "evidence_befo
 
 def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.RoadStatus`."""
-    for path in filter(None, (job.status, job.reached)):
-        check_vector_output(path, 2 if job.status == job.reached else 1)
+    written = list(filter(None, (job.status, job.reached, job.arrows)))
+    for path in written:
+        check_vector_output(path, written.count(path))
     images = [job.raster, *job.rasters, *filter(None, [job.before])]
     read = [*with_sources(images), job.lines, job.hazards, job.aoi, job.sites, job.districts, job.model]
     with Outputs(read) as outputs:
-        paths, staged = outputs.stage_fields(job, "status", "reached", "report")
+        paths, staged = outputs.stage_fields(job, "status", "reached", "arrows", "report")
         reporter.progress(0, "Reading")
         named, of_lines = (job.class_field, job.width_field), LineFields(job.lines_bridge_field)
         layer = read_line_layer(job.lines, _PURPOSE, of_lines, reporter, filter(None, named))
@@ -90,7 +86,8 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         roads = as_drawn(without_copies(lines_in(plane, layer, of_lines)))
         asked = read_asked(job, roads, plane, reporter)
         after = newest_first(expand([job.raster, *job.rasters]), job.dates)
-        looks = _looks([*(image for image, _ in after), *filter(None, [job.before])], roads, plane, job, reporter)
+        images = [*(image for image, _ in after), *filter(None, [job.before])]
+        looks, moves = _looks(images, roads, plane, job, reporter)
         before = looks.pop() if job.before else None
         reporter.progress(0.95, "Finding states")
         groups = _groups(layer, roads.lines, job)
@@ -100,9 +97,10 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         fields = {**_decided_by(stretches, after), **results.fields}
         table = _table(layer, roads, stretches, fields, plane, reporter)
         _warn(table, job, reporter)
-        tables = {"status": table} | ({} if results.reached is None else {"reached": results.reached})
+        tables = {"status": table, "arrows": _arrows(layer, roads, moves[0], plane)}
+        tables |= {} if results.reached is None else {"reached": results.reached}
         tables = {name: each for name, each in tables.items() if name in staged}
-        write_tables(tables, staged, {"status": "LineString", "reached": "Point"})
+        write_tables(tables, staged, {"status": "LineString", "arrows": "LineString", "reached": "Point"})
         if "report" in staged:
             summary = summarize(job, layer, table, shapes_of(roads, stretches.intervals), asked)
             record = _record(job, summary, results, asked, after, plane, reporter)
@@ -147,42 +145,41 @@ def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) ->
     if seen_m < _FEW_SEEN * known_m:
         reporter.warning(
             f"The model sees only {seen_m / known_m:.0%} of the {_PURPOSE} that the image shows, so few lost roads "
-            "will be found. Choose a larger reach (reach_m) if the lines are displaced, or a model that was fine-tuned "
-            "on this image."
+            "will be found. Check that the lines lie within some 15 m of the roads, or choose a model that was "
+            "fine-tuned on this image."
         )
 
 
-def _looks(images: list[str], roads: RoadGraph, plane: pyproj.CRS, job: RoadStatus, reporter: Reporter) -> list[Seen]:
-    """Return what each image shows along the roads; raise LayerError if one shows none of their ground."""
-    looks, places = [], places_on(roads)
+def _looks(
+    images: list[str], roads: RoadGraph, plane: pyproj.CRS, job: RoadStatus, reporter: Reporter
+) -> tuple[list[Seen], list[Optional[Field]]]:
+    """Return what each image shows along the roads, and the field that moves these onto those in it.
+
+    Raises LayerError if an image shows none of their ground.
+    """
+    looks, fields, places, area = [], [], places_on(roads), read_area(job.aoi) if job.aoi else None
     for number, image in enumerate(images):
         share = 0.95 / len(images)
-        view = _view(image, job, reporter.part(number * share, (number + 1) * share))
-        looks.append(look(view, roads, places, plane, job.reach_m))
+        view = view_of(image, area, job, reporter.part(number * share, (number + 1) * share))
+        fields.append(field_in_view(view, roads, pixels_on(view.grid, plane)))
+        looks.append(look(view, roads, places, plane, job.reach_m, fields[-1]))
         if not looks[-1].is_inside.any():
             raise LayerError(
                 f"No part of the {_PURPOSE} ({job.lines}) lies on the image {image}.",
                 "Choose lines and images of the same place, and check their coordinate systems.",
             )
-    return looks
+        if fields[-1]:
+            reporter.log(f"{source_name(image)}: the {_PURPOSE} are offset by {told(along(fields[-1], roads))}.")
+    return looks, fields
 
 
-def _view(image: str, job: RoadStatus, reporter: Reporter) -> View:
-    """Return the probability of road in an image."""
-    model, card = load_model(job.model)
-    plan = plan_image(image, read_area(job.aoi) if job.aoi else None, card.input)
-    check_size([plan])
-    segmenter = prepare_segmenter(model, card, [plan], job, reporter)
-    work = plan_work([plan], segmenter.tiles, partial(seconds_per_px, segmenter.predictor))
-    reporter.log(str(work))
-    probability = allocate((plan.grid.height, plan.grid.width), np.uint8)
-    probability[:] = NO_DATA
-    with closing(segmented(work, segmenter, reporter)) as tiles:
-        for _, tile, found in tiles:
-            probability[tile.destination] = found.probability
-    if not (probability != NO_DATA).any():
-        raise no_data(plan)
-    return View(probability, plan.grid, segmenter.threshold)
+def _arrows(
+    layer: geopandas.GeoDataFrame, roads: RoadGraph, field: Optional[Field], plane: pyproj.CRS
+) -> geopandas.GeoDataFrame:
+    """Return arrows from the roads to where they are in the image, in the layer's CRS."""
+    shapes = arrows_of(field, roads) if field else np.zeros(0, dtype=object)
+    table = geopandas.GeoDataFrame({"offset_m": shapely.length(shapes)}, geometry=shapes, crs=plane)
+    return settled(table.to_crs(layer.crs), middle_of(layer))
 
 
 def _groups(layer: geopandas.GeoDataFrame, lines: Lines, job: RoadStatus) -> tuple[np.ndarray, ...]:

@@ -72,7 +72,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "sampleaccuracy": {"lines": "@vectorize.roads.gpkg", "raster": "@segment.probability.tif", "count": 40},
     "checkaccuracy": {"sample": "@judged.gpkg"},
     "roadstatus": {**_MODEL, "lines": "@makescene.roads.gpkg", "raster": "@makescene.raster.tif",
-                   "sites": "@vectorize.nodes.gpkg"},
+                   "sites": "@vectorize.nodes.gpkg", "arrows": ""},
     "applyreview": {"lines": "@vectorize.roads.gpkg", "review": "@reviewed.gpkg"},
     "exportnetwork": {"lines": "@vectorize.roads.gpkg"},
     "exportnetwork for editors": {"lines": "@vectorize.roads.gpkg", "osm": "@for editors.osm", "graphml": "",

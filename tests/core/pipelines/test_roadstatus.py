@@ -4,6 +4,7 @@ import geopandas
 import numpy as np
 import pytest
 import rasterio
+import shapely
 from affine import Affine
 from shapely import Point, affinity, box
 
@@ -54,6 +55,19 @@ def test_a_covered_road_is_not_seen_and_all_others_keep_their_lines_and_fields(
     assert others["state"].tolist() == [SEEN] * 3 and others.geometry.iloc[0].equals_exact(on_map(ROADS[0]), 1e-3)
     assert result["length_m"] == pytest.approx(sum(road.length for road in ROADS), rel=1e-3)
     assert (lost["lost_probability"] > 0.5).all() and table["evidence_before"].notna().all() == has_before
+
+
+def test_displaced_lines_are_looked_at_where_the_roads_are_and_arrows_lead_there(learned, lines, flooded, tmp_path):
+    beside = geopandas.read_file(lines)
+    beside.assign(geometry=beside.translate(7, -6)).to_file(tmp_path / "known.gpkg")
+    arrows = str(tmp_path / "arrows.gpkg")
+    table, _ = found(learned, lines, flooded, arrows=arrows)
+    lost = table[table["state"] == NOT_SEEN]
+    assert lost["name"].tolist() == ["b"]
+    assert lost.geometry.iloc[0].intersection(affinity.translate(on_map(LOST), 7, -6)).length > 40
+    assert table.geometry.iloc[0].equals_exact(affinity.translate(on_map(ROADS[0]), 7, -6), 1e-3)
+    ends = shapely.get_coordinates(geopandas.read_file(arrows).geometry).reshape(-1, 2, 2)
+    assert np.median(ends[:, 1] - ends[:, 0], axis=0) == pytest.approx((-7, 6), abs=1)
 
 
 def test_hazards_the_area_and_missing_data_are_states_of_their_own(town, learned, lines, tmp_path):

@@ -53,8 +53,9 @@ ALL_OUTPUTS = (
     + """
 options = job()["options"]
 for name, path in options.items():
-    if name in ("roads", "nodes", "suggestions", "errors", "changes", "sample", "reached", "places", "status") \
-            and path and not os.path.exists(path):
+    if name in ("roads", "nodes", "suggestions", "errors", "changes", "sample", "reached", "places", "status",
+                "arrows") and path \
+            and not os.path.exists(path):
         write(path, name, ogr.wkbLineString, {"length_m": ogr.OFTReal},
               [("LINESTRING (350001 3059999, 350011 3059999)", {"length_m": 10.0})] * 300)
     elif name in ("mask", "report", "model", "onnx", "graphml", "challenge", "raster") and path \
