@@ -32,6 +32,7 @@ ROLES = {
     ("exportchanges", "changes"): LINES, ("applyreview", "lines"): LINES,
     ("applyreview", "review"): LINES, ("sampleaccuracy", "lines"): LINES, ("checkaccuracy", "sample"): LINES,
     ("roadstatus", "lines"): LINES, ("roadstatus", "hazards"): AREAS, ("roadstatus", "aoi"): AREAS,
+    ("roadstatus", "water"): AREAS, ("roadstatus", "clouds"): AREAS,
     ("sampleaccuracy", "aoi"): AREAS,
     ("evaluate", "aoi"): AREAS, ("evaluate", "no_road"): AREAS, ("finetune", "aoi"): AREAS,
     ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,

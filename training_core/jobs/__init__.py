@@ -15,6 +15,7 @@ from .learning import Evaluate, FineTune, Live, MakeScene, SuggestLabels
 from .mapping import CleanNetwork, ExtractRoads, MapRegion, Segment, Trace, Vectorize
 from .networks import DOUBTFUL_BELOW, METERS_PER_SECOND, CompareNetworks, ExportNetwork, ScoreNetwork
 from .option import (
+    AREAS,
     BANDS,
     CHALLENGE,
     CHALLENGE_OUTPUT,

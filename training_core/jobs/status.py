@@ -10,14 +10,15 @@ from typing import ClassVar
 
 from ..errors import JobError, shown
 from .fields import parse_moments
-from .option import FIELD, RASTER, RASTERS, STARTER, VECTOR, VECTOR_OUTPUT, advanced_option, option
+from .networks import bridge_option
+from .option import AREAS, FIELD, RASTER, RASTERS, STARTER, VECTOR, VECTOR_OUTPUT, advanced_option, option
 from .shared import SegmentOptions, model_option
 
 # The field of states, and its words.
 STATE = "state"
 SEEN, PARTLY_SEEN, NOT_SEEN = "seen", "partly seen", "not seen"
-IN_HAZARD, HIDDEN, OUTSIDE = "in a hazard", "hidden", "outside"
-STATES = (SEEN, PARTLY_SEEN, NOT_SEEN, IN_HAZARD, HIDDEN, OUTSIDE)
+UNDER_WATER, IN_HAZARD, HIDDEN, OUTSIDE = "under water", "in a hazard", "hidden", "outside"
+STATES = (SEEN, PARTLY_SEEN, NOT_SEEN, UNDER_WATER, IN_HAZARD, HIDDEN, OUTSIDE)
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,16 @@ class RoadStatus(SegmentOptions):
     """Find the state of known roads after an event: which of them an image still shows, stretch by stretch.
 
     Takes the lines of roads before, for example from OpenStreetMap, and an image after. Each line is cut where its
-    state changes: seen, partly seen, not seen, in a hazard, hidden (no data in the image) or outside. All fields are
-    kept.
+    state changes: seen, partly seen, not seen, under water, in a hazard, hidden (by cloud, shadow or trees, or without
+    data in the image) or outside. All fields are kept.
 
     What the model sees along a line is compared with what it sees along other roads of this class and width in this
     image. A class that the model hardly sees anywhere is therefore never said to be lost with certainty. With an image
-    before, what the model did not see even then does not count as lost. Trees, shadows and clouds are not recognized.
+    before, what the model did not see even then does not count as lost.
+
+    Where the model sees no road, color, texture and form in the image tell water, cloud, shadow and dense trees. With a
+    near-infrared band, an index tells water. Layers or masks of water and clouds replace what is found. A bridge over
+    water is not under water if it has the tag, or if an image before shows the same water.
 
     The field lost_probability is the mean probability that the road is lost, where about one meter in ten is. From 0.5
     on a place is not seen, and from 0.2 on partly seen. The fields evidence, beside, expected and evidence_before are
@@ -57,10 +62,23 @@ class RoadStatus(SegmentOptions):
     hazards: str = option("", "Hazards", kind=VECTOR).help(
         "Polygons of a flood, a landslide, a fire or damage. Roads in them are in a hazard, whatever the image shows."
     )
+    water: str = option("", "Water", kind=AREAS).help(
+        "Polygons or a raster mask of water, such as flood polygons of Copernicus EMS or UNOSAT. They replace the water "
+        "that is found in the image."
+    )
+    clouds: str = option("", "Clouds", kind=AREAS).help(
+        "Polygons or a raster mask of clouds, such as one of s2cloudless. They replace the clouds that are found in the "
+        "image. Shadows and trees are still found."
+    )
+    near_infrared: int = option(0, "Near-infrared band", within=(0, 1000)).help(
+        "Number of the near-infrared band of the images, from which an index (NDWI) tells water. 0 means that they have "
+        "none."
+    )
     aoi: str = option("", "Area of interest", kind=VECTOR).help("Polygons to look at. Roads elsewhere are outside.")
     class_field: str = option("", "Class field", kind=FIELD, usual="highway").help(
         "Field with the road classes. Each road is compared with others of its class."
     )
+    lines_bridge_field: str = bridge_option("known roads")
     width_field: str = option("", "Road width field", kind=FIELD, usual="width_m").help(
         "Field with the width of each road in meters. Each road is compared with others of about its width."
     )

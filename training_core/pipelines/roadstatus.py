@@ -15,6 +15,7 @@ import pyproj
 import shapely
 
 from ..comparison.changes import shapes_of
+from ..comparison.covered_roads import covered, given_along, ground_cover_along
 from ..comparison.road_state import (
     Seen,
     Stretches,
@@ -65,11 +66,12 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.RoadStatus`."""
     check_vector_output(job.status)
     images = [job.raster, *job.rasters, *filter(None, [job.before])]
-    with Outputs([*with_sources(images), job.lines, job.hazards, job.aoi, job.model]) as outputs:
+    layers = [job.lines, job.hazards, job.aoi, *with_sources(filter(None, [job.water, job.clouds]))]
+    with Outputs([*with_sources(images), *layers, job.model]) as outputs:
         staged = outputs.stage(job.status)
         reporter.progress(0, "Reading")
-        fields = (job.class_field, job.width_field)
-        layer = read_line_layer(job.lines, _PURPOSE, LineFields(), reporter, filter(None, fields))
+        fields, roles = (job.class_field, job.width_field), LineFields(bridge=job.lines_bridge_field)
+        layer = read_line_layer(job.lines, _PURPOSE, roles, reporter, filter(None, fields))
         require_features(layer, job.lines, _PURPOSE)
         require_fields(layer, fields, job.lines, _PURPOSE)
         check_numbers(layer, job.width_field, job.lines, _PURPOSE, reporter)
@@ -78,9 +80,11 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         hazards = shapely.Polygon()
         if job.hazards:
             hazards = area_in(plane, read_polygons(job.hazards, "hazards", reporter))
-        roads = as_drawn(without_copies(lines_in(plane, layer, LineFields())))
+        roads = as_drawn(without_copies(lines_in(plane, layer, roles)))
         after = newest_first(expand([job.raster, *job.rasters]), job.dates)
-        looks = _looks([*(image for image, _ in after), *filter(None, [job.before])], roads, plane, job, reporter)
+        images = [*(image for image, _ in after), *filter(None, [job.before])]
+        grounds, given = _grounds(images, roads, plane, job, reporter)
+        looks = covered(_looks(images, roads, plane, job, reporter), grounds, roads, bool(job.before), *given)
         before = looks.pop() if job.before else None
         reporter.progress(0.95, "Finding states")
         groups = _groups(layer, roads.lines, job)
@@ -145,6 +149,18 @@ def _view(image: str, job: RoadStatus, reporter: Reporter) -> View:
     if not (probability != NO_DATA).any():
         raise no_data(plan)
     return View(probability, plan.grid, segmenter.threshold)
+
+
+def _grounds(
+    images: list[str], roads: RoadGraph, plane: pyproj.CRS, job: RoadStatus, reporter: Reporter
+) -> tuple[list[np.ndarray], tuple[np.ndarray | None, ...]]:
+    """Return the ground cover along the roads in each image, and where the water and clouds lie that are given."""
+    places, check = places_on(roads), reporter.check_cancelled
+    given = tuple(
+        given_along(path, what, roads, places, plane, reporter) if path else None
+        for path, what in ((job.water, "water"), (job.clouds, "clouds"))
+    )
+    return [ground_cover_along(each, job.near_infrared, roads, places, plane, check) for each in images], given
 
 
 def _groups(layer: geopandas.GeoDataFrame, lines: Lines, job: RoadStatus) -> tuple[np.ndarray, ...]:

@@ -37,6 +37,7 @@ READS = {
     jobs.RASTER: _RASTERS,
     jobs.RASTERS: (*_RASTERS, CHIPS, MASKS, REGION),
     jobs.VECTOR: (LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES, NO_LINES, NO_BREAKS, OSM),
+    jobs.AREAS: (*_RASTERS, LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES, NO_LINES, NO_BREAKS, OSM),
     jobs.MODEL: (MODEL, ONNX, QUANTIZED),
     jobs.MODELS: (MODEL, ONNX, QUANTIZED),
     jobs.FOLDER: (CHIPS, MASKS, REGION, SESSION),
@@ -200,6 +201,10 @@ def _areas(right: Right) -> Row:
     return {**_all(_AREAS, right), **_all((*_ROADS, POINTS, BREAKS), _NOT_POLYGONS), **_all(_NONE, _EMPTY)}
 
 
+def _areas_or_mask(right: Right) -> Row:
+    return {**_areas(right), IMAGE: _NO_MASK, **_all((MASK, PROBABILITY, CLASSES), right)}
+
+
 def _places(right: Right, of_scene: Right, of_roads: Right) -> Row:
     """Places without a road, which are not in an extract of roads."""
     return {**_drawn(right), SCENES: of_scene, OSM: of_roads}
@@ -306,6 +311,8 @@ RIGHT: dict[str, Row] = {
     "roadstatus.rasters": _image(same("seen_m"), same("seen_m")),
     "roadstatus.before": _one_image(same("outside_m")),
     "roadstatus.hazards": _areas(numbers.at_least("in_a_hazard_m")),
+    "roadstatus.water": _areas_or_mask(numbers.at_least("under_water_m")),
+    "roadstatus.clouds": _areas_or_mask(numbers.at_least("hidden_m")),
     "roadstatus.aoi": _areas(numbers.at_least("outside_m")),
     "roadstatus.model": _model(same("seen_m"), same("seen_m", within=0.05), same("outside_m")),
     "applyreview.lines": _lines(numbers.at_least("not_found"), Refused("layer", "no features")),
