@@ -10,8 +10,8 @@ noise. Beside these, soft clouds cover some roads, and their shadows fall on oth
 - false m, of nothing: meters said to be lost that are there, with events and without
 - per 100 km: stretches over 50 m said to be lost where nothing is planted
 - AUC: of the probability of being lost, by meters
-- states: fractions of the meters of each kind of place, with the ground cover (cover) and without. Under water counts as
-  lost above
+- states: fractions of the meters of each kind of place, with the ground cover (cover) and without. Above, under water
+  counts as lost
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from scipy.stats import rankdata
 from benchmarks.connecting_rasters import STARTER, make_scene
 from benchmarks.quality import DATA, run_core
 from training_core.comparison.changes import shapes_of
+from training_core.comparison.covered_roads import ground_cover_along, without_covered
 from training_core.comparison.road_state import View, groups_of, look, places_on, stretches_of
 from training_core.geodata.grid import grid_of
 from training_core.jobs.status import NOT_SEEN, UNDER_WATER
@@ -317,13 +318,11 @@ def by_state(
     looks = [look(view_of(each), roads, places, lines.crs, REACH_M) for each in images]
     if has_cover:
         grounds = [ground_cover_along(str(each), 0, roads, places, lines.crs, bool) for each in images]
-        looks = covered(looks, grounds, roads, bool(before))
+        looks = without_covered(looks, grounds, roads, bool(before))
     classes = lines["road_class"] if "road_class" in lines else pandas.Series("", lines.index)
     width_m = lines["width_m"] if "width_m" in lines else pandas.Series(np.nan, lines.index)
     groups = groups_of(classes.to_numpy(object), width_m.to_numpy(float))
-    found = stretches_of(
-        roads, places, looks[:1], looks[1] if before else None, groups, None, shapely.Polygon(), 30.0
-    )
+    found = stretches_of(roads, places, looks[:1], looks[1] if before else None, groups, None, shapely.Polygon(), 30.0)
     is_wet = found.state == UNDER_WATER
     lost = np.where(is_wet, 1.0, np.nan_to_num(found.lost_probability))
     columns = {"lost": lost, "said": is_wet | (found.state == NOT_SEEN), "state": found.state}

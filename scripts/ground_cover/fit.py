@@ -61,7 +61,7 @@ def sampled(real: Path) -> tuple[np.ndarray, ...]:
             if len(at) >= LEAST:
                 at = rng.choice(at, min(len(at), PIXELS), replace=False)
                 ground = known.source.split("/")[0].split(" ")[0].removesuffix("_more")
-                parts.append((features[:, at].T, np.full(len(at), each), np.full(len(at), number), np.full(len(at), ground)))
+                parts.append((features[:, at].T, *(np.full(len(at), value) for value in (each, number, ground))))
     return tuple(map(np.concatenate, zip(*parts)))
 
 
@@ -99,7 +99,8 @@ def confusion(bands: str, said: np.ndarray, true: np.ndarray, grounds: np.ndarra
             total, right = counts[each].sum(), counts[each, each]
             if total:
                 precision = right / max(1, counts[:, each].sum())
-                rows.append((bands, ground, NAMES[each], total, f"{right / total:.3f}", f"{precision:.3f}", *counts[each]))
+                scores = (f"{right / total:.3f}", f"{precision:.3f}")
+                rows.append((bands, ground, NAMES[each], total, *scores, *counts[each]))
                 print(*rows[-1], sep="\t")
     return rows
 

@@ -29,6 +29,7 @@ BARE = (
     "agricultural", "airplane", "baseballdiamond", "buildings", "freeway", "intersection", "mobilehomepark",
     "parkinglot", "runway", "storagetanks", "tenniscourt", "overpass",
 )  # fmt: skip
+SIDES = ("left", "top", "right", "bottom")
 DESERT = ("t7_005", "t7_006", "t7_007")
 # Images without water are cut to this side.
 MOST_PX = 800
@@ -61,14 +62,12 @@ def scenes() -> Iterator[Known]:
         scenery = replace(scenery, look=replace(scenery.look, turned=0.0))
         margin = margin_px(scenery, SCENE_M)
         canvas = Canvas(-margin, SCENE_PX + margin, SCENE_PX + 2 * margin, SCENE_PX + 2 * margin, SCENE_M)
-        light = paint(scenery, canvas)
-        inner = np.s_[margin:-margin, margin:-margin]
-
-        def changed(other: Scenery, light: np.ndarray = light, canvas: Canvas = canvas, inner: tuple = inner) -> np.ndarray:
-            return (np.abs(paint(other, canvas) - light).max(axis=0) > 0.02)[inner].astype(np.float32)
-
-        crown, water = (changed(repainted(scenery, names)) for names in (("crown", "autumn", "palm"), ("water",)))
-        shade = changed(replace(scenery, look=replace(scenery.look, sun_altitude=np.pi / 2)))
+        light, inner = paint(scenery, canvas), np.s_[margin:-margin, margin:-margin]
+        others = [repainted(scenery, names) for names in (("crown", "autumn", "palm"), ("water",))]
+        others.append(replace(scenery, look=replace(scenery.look, sun_altitude=np.pi / 2)))  # without shadows
+        crown, water, shade = (
+            (np.abs(paint(other, canvas) - light).max(axis=0) > 0.02)[inner].astype(np.float32) for other in others
+        )
         classes = np.full(crown.shape, UNKNOWN, dtype=np.uint8)
         crowns = uniform_filter(crown, 9)
         classes[(crowns < 0.1) & (water == 0) & (shade == 0)] = OTHER
@@ -81,15 +80,16 @@ def scenes() -> Iterator[Known]:
 
 def repainted(scenery: Scenery, names: tuple[str, ...]) -> Scenery:
     """Return a scenery in which things of some palettes have no color."""
-    palette = {name: np.zeros_like(colors) if name in names else colors for name, colors in scenery.biome.palette.items()}
-    return replace(scenery, biome=replace(scenery.biome, palette=palette))
+    palette = scenery.biome.palette
+    black = {name: np.zeros_like(palette[name]) for name in names if name in palette}
+    return replace(scenery, biome=replace(scenery.biome, palette={**palette, **black}))
 
 
 def real_images(real: Path) -> Iterator[Known]:
     """Yield images of Massachusetts, Dubai and Shanghai with known water, and with roads as the rest."""
     boxes: dict[str, list[list[float]]] = {}
     for row in csv.DictReader(Path(__file__).with_name("water.csv").open()):
-        boxes.setdefault(row["image"], []).append([float(row[side]) for side in ("left", "top", "right", "bottom")])
+        boxes.setdefault(row["image"], []).append([float(row[side]) for side in SIDES])
     for ground in ("massachusetts", "massachusetts_more", "dubai", "shanghai"):
         for number, path in enumerate(sorted((real / ground / "images").iterdir())):
             name = str(path.relative_to(real))
@@ -129,7 +129,7 @@ def mosaics(real: Path, rng: np.random.Generator) -> Iterator[Known]:
             if isinstance(known, int):
                 label[4:-4, 4:-4] = known
             else:
-                left, top, right, bottom = (int(float(known[name]) * side) for name in ("left", "top", "right", "bottom"))
+                left, top, right, bottom = (int(float(known[name]) * side) for name in SIDES)
                 label[top:bottom, left:right] = WATER
         yield Known(f"mosaic {number}", values, classes)
 

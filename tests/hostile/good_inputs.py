@@ -86,8 +86,8 @@ class Goods:
             "checkaccuracy": {"sample": self.judged, "report": str(out / "report.html")},
             "roadstatus": {
                 **_NATIVE, "lines": self.roads, "raster": self.raster, "rasters": [self.raster],
-                "dates": "2024-09-29", "before": self.raster, "hazards": self.aoi, "water": self.aoi, "clouds": self.aoi,
-                "aoi": self.aoi, "model": self.model, "status": str(out / "status.gpkg"),
+                "dates": "2024-09-29", "before": self.raster, "hazards": self.aoi, "water": self.aoi,
+                "clouds": self.aoi, "aoi": self.aoi, "model": self.model, "status": str(out / "status.gpkg"),
             },
             "applyreview": {
                 "lines": self.roads, "review": self.reviewed,

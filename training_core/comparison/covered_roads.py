@@ -51,7 +51,7 @@ def ground_cover_along(
     return np.column_stack([averaged(of_class, places.edge, _WINDOW_M) for of_class in probability.T])
 
 
-def covered(
+def without_covered(
     looks: Sequence[Seen], grounds: Sequence[np.ndarray], roads: RoadGraph, has_before: bool,
     water: np.ndarray | None = None, cloud: np.ndarray | None = None,
 ) -> list[Seen]:  # fmt: skip
@@ -66,13 +66,13 @@ def covered(
     given = [(water, cloud), *[(None, None)] * (after - 1)]
     is_bridge = roads.lines.bridge[places.edge]
     found = [
-        _covered(look, ground, before, ground_before, is_bridge, *of_look)
+        _without(look, ground, before, ground_before, is_bridge, *of_look)
         for look, ground, of_look in zip(looks, grounds, given)
     ]
     return [*found, *looks[after:]]
 
 
-def _covered(
+def _without(
     after: Seen, ground: np.ndarray, before: Seen | None, ground_before: np.ndarray | None, is_bridge: np.ndarray,
     water: np.ndarray | None, cloud: np.ndarray | None,
 ) -> Seen:  # fmt: skip

@@ -63,15 +63,15 @@ class RoadStatus(SegmentOptions):
         "Polygons of a flood, a landslide, a fire or damage. Roads in them are in a hazard, whatever the image shows."
     )
     water: str = option("", "Water", kind=AREAS).help(
-        "Polygons or a raster mask of water, such as flood polygons of Copernicus EMS or UNOSAT. They replace the water "
-        "that is found in the image."
+        "Polygons or a raster mask of water on the newest image, such as flood polygons of Copernicus EMS or UNOSAT. "
+        "They replace the water that is found in it."
     )
     clouds: str = option("", "Clouds", kind=AREAS).help(
-        "Polygons or a raster mask of clouds, such as one of s2cloudless. They replace the clouds that are found in the "
-        "image. Shadows and trees are still found."
+        "Polygons or a raster mask of clouds on the newest image, such as one of s2cloudless. They replace the clouds "
+        "that are found in it. Shadows and trees are still found."
     )
     near_infrared: int = option(0, "Near-infrared band", within=(0, 1000)).help(
-        "Number of the near-infrared band of the images, from which an index (NDWI) tells water. 0 means that they have "
+        "Number of the near-infrared band of all images, from which an index (NDWI) tells water. 0 means that there is "
         "none."
     )
     aoi: str = option("", "Area of interest", kind=VECTOR).help("Polygons to look at. Roads elsewhere are outside.")

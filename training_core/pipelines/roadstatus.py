@@ -15,7 +15,7 @@ import pyproj
 import shapely
 
 from ..comparison.changes import shapes_of
-from ..comparison.covered_roads import covered, given_along, ground_cover_along
+from ..comparison.covered_roads import given_along, ground_cover_along, without_covered
 from ..comparison.road_state import (
     Seen,
     Stretches,
@@ -84,7 +84,7 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         after = newest_first(expand([job.raster, *job.rasters]), job.dates)
         images = [*(image for image, _ in after), *filter(None, [job.before])]
         grounds, given = _grounds(images, roads, plane, job, reporter)
-        looks = covered(_looks(images, roads, plane, job, reporter), grounds, roads, bool(job.before), *given)
+        looks = without_covered(_looks(images, roads, plane, job, reporter), grounds, roads, bool(job.before), *given)
         before = looks.pop() if job.before else None
         reporter.progress(0.95, "Finding states")
         groups = _groups(layer, roads.lines, job)

@@ -8,7 +8,7 @@ from affine import Affine
 from shapely import LineString, box
 
 from tests.core.support.rasters import NORTH_UP, UTM, write_layer, write_raster
-from training_core.comparison.covered_roads import covered, given_along
+from training_core.comparison.covered_roads import given_along, without_covered
 from training_core.comparison.road_state import Seen, places_on
 from training_core.errors import RoadSegError
 from training_core.events import Reporter
@@ -36,7 +36,7 @@ def found(after=-2, before=None, ground_before=None, bridge=False, **given):
     """Classes of ground on which a road is under water, and on which it is hidden; it lies on one after the other."""
     looks = [seen(after), *([] if before is None else [seen(before)])]
     road = road_of(2 * len(CLASSES), bridge)  # a place each 2 m
-    look, *_ = covered(looks, [GROUND, ground_before], road, before is not None, **given)
+    look, *_ = without_covered(looks, [GROUND, ground_before], road, before is not None, **given)
     is_hidden = np.isnan(look.along) & ~look.under_water
     assert np.isnan(look.along[look.under_water]).all()
     return CLASSES[look.under_water].tolist(), CLASSES[is_hidden].tolist()
@@ -78,9 +78,7 @@ def given(path, roads):
 @pytest.mark.parametrize("crs", [UTM, "EPSG:4326"])
 def test_polygons_and_masks_say_the_same(tmp_path, roads, crs):
     area = box(X + 30, Y - 40, X + 60, Y)
-    shape = shapely.transform(
-        area, pyproj.Transformer.from_crs(UTM, crs, always_xy=True).transform, interleaved=False
-    )
+    shape = shapely.transform(area, pyproj.Transformer.from_crs(UTM, crs, always_xy=True).transform, interleaved=False)
     layer = write_layer(tmp_path / "flood.gpkg", shape, crs=crs)
     mask = np.zeros((40, 100), dtype=np.uint8)
     mask[:, 30:60] = 1

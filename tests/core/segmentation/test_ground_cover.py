@@ -39,10 +39,10 @@ def values():
     return np.clip(np.rint(image), 1, 254).astype(np.uint8)
 
 
-def found(tmp_path, values, near_infrared=0, places=tuple(PLACES.values())):
+def found(tmp_path, values, near_infrared=0, places=None):
     path = write_raster(tmp_path / "image.tif", values, photometric="MINISBLACK")  # a fourth band is no alpha
     with open_image(path) as dataset:
-        return cover_at(dataset, near_infrared, lambda image: np.array(places, dtype=float), bool)
+        return cover_at(dataset, near_infrared, lambda image: np.array(places or [*PLACES.values()], dtype=float), bool)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_lake_and_a_cloud_are_told_from_fields_and_streets(tmp_path, values, c
 
 
 def test_tiles_leave_no_seams(tmp_path, values, monkeypatch):
-    places = np.random.default_rng(0).integers(0, SIDE_PX, (300, 2))
+    places = np.random.default_rng(0).integers(0, SIDE_PX, (300, 2)).tolist()
     whole = found(tmp_path, values, places=places)
     monkeypatch.setattr(ground_cover, "_CORE_PX", 64)
     assert found(tmp_path, values, places=places) == pytest.approx(whole, abs=1e-3)

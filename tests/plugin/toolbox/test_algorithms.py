@@ -118,7 +118,8 @@ import shutil
 shutil.copy(job()["options"]["water"], {str(tmp_path / "handed on.gpkg")!r})
 send("result", result={{"under_water_m": 1.0}})
 """)
-    flood = memory_layer("Polygon", "Flut", "Polygon ((350000 3059990, 350010 3059990, 350010 3060000, 350000 3059990))")
+    triangle = "Polygon ((350000 3059990, 350010 3059990, 350010 3060000, 350000 3059990))"
+    flood = memory_layer("Polygon", "Flut", triangle)
     values = {
         "INPUT": memory_layer("LineString", "Roads", "LineString (350000 3059990, 350010 3059990)"),
         "RASTER": str(image), "MODEL": str(model), "WATER": flood, "CLOUDS": str(image), "OUTPUT": "TEMPORARY_OUTPUT",
