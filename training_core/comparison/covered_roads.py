@@ -27,7 +27,7 @@ from ..segmentation.ground_cover import CANOPY, CLOUD, SHADOW, WATER, cover_at
 from .road_state import Seen, averaged, pixels_on, places_on
 
 # A class covers a line from this mean probability on, averaged over a length of the line.
-_COVERED, _WINDOW_M = 0.5, 16.0
+_COVERED, _WINDOW_M = 0.85, 16.0
 # What this share of the roads that are seen does not reach is needed besides. So the classifier may err in an image.
 _USUAL, _FEW = 0.98, 100
 # From this on, a raster that a person gives as a probability means yes.
