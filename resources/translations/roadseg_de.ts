@@ -1336,8 +1336,24 @@
         <translation>Gefahrengebiete</translation>
     </message>
     <message>
+        <source>Water</source>
+        <translation>Wasser</translation>
+    </message>
+    <message>
+        <source>Clouds</source>
+        <translation>Wolken</translation>
+    </message>
+    <message>
         <source>Class field</source>
         <translation>Klassenfeld</translation>
+    </message>
+    <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Brückenfeld der bekannten Straßen</translation>
+    </message>
+    <message>
+        <source>Near-infrared band</source>
+        <translation>Nahinfrarot-Band</translation>
     </message>
     <message>
         <source>Reach (m)</source>
@@ -1358,6 +1374,10 @@
     <message>
         <source>Length that is not seen (m)</source>
         <translation>Nicht sichtbare Länge (m)</translation>
+    </message>
+    <message>
+        <source>Length under water (m)</source>
+        <translation>Länge unter Wasser (m)</translation>
     </message>
     <message>
         <source>Length in a hazard (m)</source>

@@ -1336,8 +1336,24 @@
         <translation>Zonas de peligro</translation>
     </message>
     <message>
+        <source>Water</source>
+        <translation>Agua</translation>
+    </message>
+    <message>
+        <source>Clouds</source>
+        <translation>Nubes</translation>
+    </message>
+    <message>
         <source>Class field</source>
         <translation>Campo de la clase</translation>
+    </message>
+    <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Campo de puentes de las carreteras conocidas</translation>
+    </message>
+    <message>
+        <source>Near-infrared band</source>
+        <translation>Banda del infrarrojo cercano</translation>
     </message>
     <message>
         <source>Reach (m)</source>
@@ -1358,6 +1374,10 @@
     <message>
         <source>Length that is not seen (m)</source>
         <translation>Longitud no visible (m)</translation>
+    </message>
+    <message>
+        <source>Length under water (m)</source>
+        <translation>Longitud bajo el agua (m)</translation>
     </message>
     <message>
         <source>Length in a hazard (m)</source>

@@ -1336,8 +1336,24 @@
         <translation>Zones de danger</translation>
     </message>
     <message>
+        <source>Water</source>
+        <translation>Eau</translation>
+    </message>
+    <message>
+        <source>Clouds</source>
+        <translation>Nuages</translation>
+    </message>
+    <message>
         <source>Class field</source>
         <translation>Champ de la classe</translation>
+    </message>
+    <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Champ des ponts des routes connues</translation>
+    </message>
+    <message>
+        <source>Near-infrared band</source>
+        <translation>Bande du proche infrarouge</translation>
     </message>
     <message>
         <source>Reach (m)</source>
@@ -1358,6 +1374,10 @@
     <message>
         <source>Length that is not seen (m)</source>
         <translation>Longueur non visible (m)</translation>
+    </message>
+    <message>
+        <source>Length under water (m)</source>
+        <translation>Longueur sous l’eau (m)</translation>
     </message>
     <message>
         <source>Length in a hazard (m)</source>
