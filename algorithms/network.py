@@ -160,6 +160,7 @@ class RoadStatus(JobAlgorithm):
         "seen_m": "Length that is seen (m)",
         "partly_seen_m": "Length that is partly seen (m)",
         "not_seen_m": "Length that is not seen (m)",
+        "under_water_m": "Length under water (m)",
         "in_a_hazard_m": "Length in a hazard (m)",
         "hidden_m": "Hidden length (m)",
         "outside_m": "Length outside (m)",

@@ -2,14 +2,16 @@
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/road_status.py FOLDER`. Needs shared/data beside
 the project. About one in ten meters of road is covered, in areas around stretches of 40 to 90 m, with ground copied
-from beside it: as it is, as mud (tinted brown), as water (smooth, blue-brown) or as rubble (noise). Lines are
-displaced by up to 10 m, in directions that turn over the area. The image after is also less sharp, and has other colors
-and noise. Rasters in the folder are kept.
+from beside it: as it is, as mud (tinted brown), as water (smooth, blue-brown) or as rubble (noise). Lines are displaced
+by up to 10 m, in directions that turn over the area. The image after is also less sharp, and has other colors and
+noise. Beside these, soft clouds cover some roads, and their shadows fall on others. Rasters in the folder are kept.
 
 - found: events of which half is said to be lost, as the state says, and at 90 % precision by meters
 - false m, of nothing: meters said to be lost that are there, with events and without
 - per 100 km: stretches over 50 m said to be lost where nothing is planted
 - AUC: of the probability of being lost, by meters
+- states: fractions of the meters of each kind of place, with the ground cover (cover) and without. Above, under water
+  counts as lost
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ import numpy as np
 import pandas
 import rasterio
 import shapely
+import shapely.affinity
 import shapely.ops
 from rasterio.features import rasterize
 from rasterio.windows import from_bounds
@@ -39,27 +42,20 @@ from scipy.stats import rankdata
 
 from benchmarks.connecting_rasters import STARTER, make_scene
 from benchmarks.quality import DATA, run_core
-from training_core.comparison.alignment import field_in_view
 from training_core.comparison.changes import shapes_of
-from training_core.comparison.road_state import (
-    View,
-    groups_of,
-    look,
-    pixels_on,
-    places_on,
-    stretches_of,
-)
+from training_core.comparison.covered_roads import ground_cover_along, without_covered
+from training_core.comparison.road_state import View, groups_of, look, pixels_on, places_on, stretches_of
 from training_core.geodata.grid import grid_of
-from training_core.jobs.status import NOT_SEEN
-from training_core.networks.displacement import Field
+from training_core.jobs.status import NOT_SEEN, UNDER_WATER
 from training_core.networks.lines import LineFields, lines_in
 from training_core.networks.road_graph import as_drawn
 
 KINDS = ("copied", "mud", "water", "rubble")
 OFFSETS_M, EVENTS, REACH_M = (0.0, 2.5, 5.0, 10.0), 2, 3.0
-WAYS = ("state", "with before", "comparison")
+WAYS = ("state", "no cover", "with before", "comparison")
 BANDS = (1, 2, 3)
 LOST_FRACTION, SHORTEST_M, LONGEST_M = 0.1, 40.0, 90.0
+CLOUD_FRACTION, CLOUD_M, CLOUD_TO_SHADOW_M = 0.05, 28.0, (45.0, 60.0)
 APART_M, MARGIN_M, SAMPLE_M, LONG_M = 20.0, 60.0, 2.0, 50.0
 # Parts of full brightness; one band takes their mean.
 COLORS = {"mud": (0.44, 0.35, 0.25), "water": (0.28, 0.31, 0.32), "rubble": (0.5, 0.48, 0.45)}
@@ -144,7 +140,25 @@ def events(ground: Ground, seed: int) -> geopandas.GeoDataFrame:
         wanted_m -= float(shapely.length(shapely.intersection(lines.to_numpy(), area)).sum())
         if wanted_m <= 0:
             break
+    kinds, areas = with_clouds(kinds, areas, lines, random)
     return geopandas.GeoDataFrame({"kind": kinds}, geometry=areas, crs=ground.roads.crs)
+
+
+def with_clouds(
+    kinds: list[str], areas: list[shapely.Geometry], lines: geopandas.GeoSeries, random: np.random.Generator
+) -> tuple[list[str], list[shapely.Geometry]]:
+    """Return areas with those of clouds over stretches of roads, and of their shadows, away from all others."""
+    wanted_m = CLOUD_FRACTION * lines.length.sum()
+    for row in random.permutation(len(lines)):
+        line = lines.iloc[row]
+        begin_m = random.uniform(0, line.length)
+        places = shapely.line_interpolate_point(line, np.linspace(begin_m, begin_m + random.uniform(20, 60), 20))
+        cloud = shapely.union_all(shapely.buffer(places, CLOUD_M))
+        shadow = shapely.affinity.translate(cloud, *CLOUD_TO_SHADOW_M)
+        if wanted_m > 0 and all(each.distance(other) > CLOUD_M for other in areas for each in (cloud, shadow)):
+            areas, kinds = [*areas, cloud, shadow], [*kinds, "cloud", "shadow"]
+            wanted_m -= float(shapely.length(shapely.intersection(lines.to_numpy(), cloud)).sum())
+    return kinds, areas
 
 
 def plant(ground: Ground, lost: geopandas.GeoDataFrame, path: Path, seed: int) -> None:
@@ -162,13 +176,25 @@ def plant(ground: Ground, lost: geopandas.GeoDataFrame, path: Path, seed: int) -
     is_road = burnt(ground.roads.buffer(5))
     covered = retaken(values, random)
     values, bright = covered.copy(), np.percentile(covered, 98, axis=(1, 2))
-    for area, kind in zip(lost.geometry, lost["kind"]):
+    for kind in ("shadow", "cloud"):  # as the light falls
+        alpha = haze(burnt(lost[lost["kind"] == kind].geometry), pixel_m.mean(), random)
+        if kind == "shadow":
+            covered *= 1 - 0.55 * alpha
+        covered += (kind == "cloud") * alpha * (1.1 * bright[:, None, None] - covered)
+    is_event = ~lost["kind"].isin(("cloud", "shadow"))
+    for area, kind in zip(lost.geometry[is_event], lost["kind"][is_event]):
         mask = burnt(geopandas.GeoSeries([area], crs=lost.crs))
         new = textured(copied(values, mask, is_road, pixel_m), kind, bright, pixel_m.mean(), random)
         covered += gaussian_filter(mask.astype(np.float64), 1 / pixel_m.mean()) * (new - covered)
     covered = np.clip(np.rint(covered), 0, np.iinfo(dtype).max).astype(dtype)
     with rasterio.open(path, "w", **tiff(covered), crs=crs, transform=transform) as dataset:
         dataset.write(covered)
+
+
+def haze(mask: np.ndarray, pixel_m: float, random: np.random.Generator) -> np.ndarray:
+    """Return the opacity of soft and uneven clouds over a mask, 0 to 1."""
+    noise = gaussian_filter(random.normal(size=mask.shape), 8 / pixel_m)
+    return np.clip((1.5 + 0.5 * noise / noise.std()) * gaussian_filter(mask.astype(float), 6 / pixel_m), 0, 0.95)
 
 
 def retaken(values: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -222,11 +248,16 @@ def displaced(layer: geopandas.GeoDataFrame, by_m: float) -> geopandas.GeoDataFr
 
 @dataclass(frozen=True)
 class Run:
-    """Samples along lines: the probability of being lost, whether that is said, and the number of the event, or -1."""
+    """Samples along lines: the probability of being lost, whether that is said, and the number of the event, or -1.
+
+    And the state, a word, and the kind of place: that of the event, cloud, shadow or nothing.
+    """
 
     probability: np.ndarray
     is_said: np.ndarray
     event: np.ndarray
+    state: np.ndarray
+    kind: np.ndarray
     long_false: int
 
     def found(self, said: np.ndarray) -> int:
@@ -254,19 +285,23 @@ def sampled(lines: geopandas.GeoDataFrame, areas: geopandas.GeoDataFrame) -> Run
     places = [np.arange(SAMPLE_M / 2, max(line.length, SAMPLE_M), SAMPLE_M) for line in lines.geometry]
     row = np.repeat(np.arange(len(lines)), [len(each) for each in places])
     points = shapely.line_interpolate_point(lines.geometry.to_numpy()[row], np.concatenate(places))
-    event = np.full(len(points), -1)
+    event, kind = np.full(len(points), -1), np.full(len(points), "nothing", dtype=object)
     for number, area in enumerate(areas.geometry):
-        event[shapely.contains(area, points)] = number
+        is_in = shapely.contains(area, points)
+        kind[is_in] = areas["kind"].iloc[number]
+        event[is_in] = -1 if areas["kind"].iloc[number] in ("cloud", "shadow") else number
     said = lines["said"].to_numpy(dtype=bool)[row]
     false_m = np.bincount(row, SAMPLE_M * (said & (event < 0)), minlength=len(lines))
-    return Run(lines["lost"].to_numpy(dtype=float)[row], said, event, int((false_m > LONG_M).sum()))
+    state = lines["state"].to_numpy(object)[row]
+    return Run(lines["lost"].to_numpy(dtype=float)[row], said, event, state, kind, int((false_m > LONG_M).sum()))
 
 
 def joined(runs: list[Run]) -> Run:
     """Return several runs as one."""
     event = np.concatenate([np.where(run.event < 0, -1, run.event + 100 * n) for n, run in enumerate(runs)])
-    parts = (np.concatenate([getattr(run, name) for run in runs]) for name in ("probability", "is_said"))
-    return Run(*parts, event, sum(run.long_false for run in runs))
+    names = ("probability", "is_said", "state", "kind")
+    parts = {name: np.concatenate([getattr(run, name) for run in runs]) for name in names}
+    return Run(**parts, event=event, long_false=sum(run.long_false for run in runs))
 
 
 def probability_of(image: Path) -> Path:
@@ -294,20 +329,25 @@ def field_of(view: View, lines: geopandas.GeoDataFrame) -> Field:
 
 
 def by_state(
-    lines: geopandas.GeoDataFrame, after: View, before: Optional[View], is_aligned: bool = True
+    lines: geopandas.GeoDataFrame, image: Path, before: Optional[Path], has_cover: bool = True, is_aligned: bool = True
 ) -> geopandas.GeoDataFrame:
-    """Return the stretches of `roadstatus`, or what they were without alignment."""
-    roads = as_drawn(lines_in(lines.crs, lines, LineFields()))
+    """Return the stretches of `roadstatus`, or what they would be without ground cover or alignment."""
+    roads = as_drawn(lines_in(lines.crs, lines, LineFields(bridge="bridge" if "bridge" in lines else "")))
     places = places_on(roads)
-    look_after, look_before = (
-        view and look(view, roads, places, lines.crs, REACH_M, field_of(view, lines) if is_aligned else None)
-        for view in (after, before)
-    )
+    images = [image, *filter(None, [before])]
+    views = [view_of(each) for each in images]
+    fields = [field_of(view, lines) if is_aligned else None for view in views]
+    looks = [look(view, roads, places, lines.crs, REACH_M, field) for view, field in zip(views, fields)]
+    if has_cover:
+        grounds = [ground_cover_along(str(each), 0, roads, places, lines.crs, bool) for each in images]
+        looks = without_covered(looks, grounds, roads, bool(before))
     classes = lines["road_class"] if "road_class" in lines else pandas.Series("", lines.index)
     width_m = lines["width_m"] if "width_m" in lines else pandas.Series(np.nan, lines.index)
     groups = groups_of(classes.to_numpy(object), width_m.to_numpy(float))
-    found = stretches_of(roads, places, [look_after], look_before, groups, None, shapely.Polygon(), 30.0)
-    columns = {"lost": np.nan_to_num(found.lost_probability), "said": found.state == NOT_SEEN}
+    found = stretches_of(roads, places, looks[:1], looks[1] if before else None, groups, None, shapely.Polygon(), 30.0)
+    is_wet = found.state == UNDER_WATER
+    lost = np.where(is_wet, 1.0, np.nan_to_num(found.lost_probability))
+    columns = {"lost": lost, "said": is_wet | (found.state == NOT_SEEN), "state": found.state}
     return geopandas.GeoDataFrame(columns, geometry=shapes_of(roads, found.intervals), crs=lines.crs)
 
 
@@ -322,20 +362,21 @@ def by_comparison(lines: geopandas.GeoDataFrame, image: Path, name: str) -> geop
         run_core("comparenetworks", {"before": str(known), "after": str(roads), "changes": str(out)})
     changes = geopandas.read_file(out).to_crs(lines.crs)
     changes = changes[changes["change"] != "new"].reset_index(drop=True)
-    return changes.assign(lost=(changes["change"] == "lost").astype(float), said=changes["change"] == "lost")
+    lost = changes["change"] == "lost"
+    return changes.assign(lost=lost.astype(float), said=lost, state=changes["change"])
 
 
 def runs_of(
     ground: Ground, images: list[Path], areas: list[geopandas.GeoDataFrame], by_m: float
 ) -> dict[str, list[Run]]:
     """Return the runs on each image of a ground by each way, with lines displaced by meters."""
-    lines, before, runs = displaced(ground.roads, by_m), view_of(ground.raster), {way: [] for way in WAYS}
+    lines, before, runs = displaced(ground.roads, by_m), ground.raster, {way: [] for way in WAYS}
     for image, covered in zip(images, areas):
         covered = displaced(covered, by_m)
-        after = view_of(image)
         for way, table in (
-            ("state", by_state(lines, after, None)),
-            ("with before", by_state(lines, after, before)),
+            ("state", by_state(lines, image, None)),
+            ("no cover", by_state(lines, image, None, has_cover=False)),
+            ("with before", by_state(lines, image, before)),
             ("comparison", by_comparison(lines, image, f"{by_m:g}")),
         ):
             runs[way].append(sampled(table, covered))
@@ -359,6 +400,7 @@ def main() -> None:
         planted = joined(pooled[way, "planted"])
         show("all", way, planted, joined(pooled[way, "nothing"]))
         show_calibration(planted)
+        show_states(joined([*pooled[way, "planted"], *pooled[way, "nothing"]]))
 
 
 def show(name: str, way: str, planted: Run, nothing: Run) -> None:
@@ -367,10 +409,19 @@ def show(name: str, way: str, planted: Run, nothing: Run) -> None:
     false_m, nothing_m = (SAMPLE_M * (run.is_said & (run.event < 0)).sum() for run in (planted, nothing))
     per_100_km = nothing.long_false / (len(nothing.event) * SAMPLE_M) * 1e5
     print(
-        f"{name:17}  {way:12} {len(planted.event) * SAMPLE_M:7.0f} {count:7d} {planted.found(planted.is_said):6d} "
+        f"{name:17}  {way:13} {len(planted.event) * SAMPLE_M:7.0f} {count:7d} {planted.found(planted.is_said):6d} "
         f"{planted.found_at(0.9):8d} {false_m:8.0f} {nothing_m:11.0f} {per_100_km:11.1f}  {planted.auc:.3f}",
         flush=True,
     )
+
+
+def show_states(run: Run) -> None:
+    """Print the meters of each kind of place, and the fraction of them in each state."""
+    words = np.unique(run.state.astype(str))
+    for kind in (*KINDS, "cloud", "shadow", "nothing"):
+        here = run.state[run.kind == kind]
+        shares = ", ".join(f"{word} {(here == word).mean():.3f}" for word in words if (here == word).any())
+        print(f"    {kind:8} {len(here) * SAMPLE_M:8.0f} m: {shares}")
 
 
 def show_calibration(run: Run) -> None:

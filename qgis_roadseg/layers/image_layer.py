@@ -16,6 +16,7 @@ from qgis.core import (
     QgsProcessingAlgorithm,
     QgsProcessingContext,
     QgsProcessingParameterMapLayer,
+    QgsRasterLayer,
     QgsRasterLayerTemporalProperties,
 )
 from qgis.PyQt.QtCore import Qt
@@ -69,6 +70,18 @@ def image_layer(
             "Choose a raster or mesh layer.",
         )
     return layer
+
+
+def takes_areas(definition: QgsProcessingParameterMapLayer) -> bool:
+    """Return whether a parameter takes polygons, too, in place of a raster."""
+    return QgsProcessing.SourceType.TypeVectorPolygon in definition.dataTypes()
+
+
+def is_raster(
+    algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
+) -> bool:
+    """Return whether the value of a parameter is a raster layer."""
+    return isinstance(algorithm.parameterAsLayer(parameters, name, context), QgsRasterLayer)
 
 
 def image_layers(

@@ -25,7 +25,7 @@ from qgis.PyQt.QtGui import QIcon
 
 from ...training_core.errors import Cancelled, RoadSegError
 from ..layers.exchange import raster_path
-from ..layers.image_layer import image_layers
+from ..layers.image_layer import image_layers, is_raster, takes_areas
 from ..layers.snapshot import take_source
 from ..paths import GROUP_ICONS, page_url
 from ..runtime.feedback import cancelling_signals
@@ -99,6 +99,9 @@ class InToolbox(_Algorithm):
             elif isinstance(definition, QgsProcessingParameterRasterLayer):
                 for layer in image_layers(self, name, parameters, context):
                     raster_path(layer)  # by which the worker reads it
+            elif isinstance(definition, QgsProcessingParameterMapLayer) and takes_areas(definition):
+                if not is_raster(self, name, parameters, context):
+                    take_source(self, name, parameters, context)
             elif isinstance(definition, QgsProcessingParameterMapLayer) or _takes_images(definition):
                 image_layers(self, name, parameters, context)
 

@@ -32,7 +32,7 @@ from ...training_core.jobs import Job, OptionField, from_options
 from ...training_core.jobs.fields import describe_renamed
 from .. import settings
 from ..layers import exchange
-from ..layers.image_layer import image_layers
+from ..layers.image_layer import image_layers, is_raster
 from ..layers.results import fill_sinks, open_result, sink_destination
 from ..layers.snapshot import take_source
 from ..layers.styles import fitting_style, set_name_and_group, set_style, source_name_of
@@ -121,15 +121,16 @@ class JobAlgorithm(RoadSegAlgorithm):
         check_outputs(self, parameters, context)  # again, since models do not check the values of their steps
         self._variables = settings.load(feedback.pushWarning).variables()
         self._python = runtime.find()
-        self._rasters = {
-            field.name: self._raster_paths(field, parameters, context)
-            for field in self._fields(jobs.RASTER, jobs.RASTERS)
-        }
+        areas = self._fields(jobs.AREAS)
+        masks = [each for each in areas if is_raster(self, self._name(each), parameters, context)]
+        rasters = [*self._fields(jobs.RASTER, jobs.RASTERS), *masks]
+        self._rasters = {field.name: self._raster_paths(field, parameters, context) for field in rasters}
+        self._vectors = [*self._fields(jobs.VECTOR), *(each for each in areas if each not in masks)]
         self._sources = {
-            field.name: take_source(self, self._name(field), parameters, context) for field in self._fields(jobs.VECTOR)
+            field.name: take_source(self, self._name(field), parameters, context) for field in self._vectors
         }
         self._source_name = self._name_of_input(parameters, context)
-        for name in map(self._name, self._fields(jobs.RASTER, jobs.RASTERS)):
+        for name in map(self._name, rasters):
             for layer in image_layers(self, name, self._layers_alone(parameters), context):
                 if note := exchange.band_order_note(layer):
                     feedback.pushInfo(note)
@@ -272,7 +273,7 @@ class JobAlgorithm(RoadSegAlgorithm):
     ) -> dict[str, str]:
         """Write vector inputs to GeoPackages for the worker; return their paths, and names of columns, by field."""
         options = {}
-        for field in self._fields(jobs.VECTOR):
+        for field in self._vectors:
             source: Optional[QgsProcessingFeatureSource] = self._sources[field.name]
             if source is None:
                 continue

@@ -21,6 +21,7 @@ from qgis.core import (
     QgsProcessingParameterFile,
     QgsProcessingParameterFileDestination,
     QgsProcessingParameterFolderDestination,
+    QgsProcessingParameterMapLayer,
     QgsProcessingParameterMultipleLayers,
     QgsProcessingParameterNumber,
     QgsProcessingParameterRasterDestination,
@@ -198,6 +199,7 @@ def _made_with(field: OptionField, renamed: Mapping[str, str], roads: str) -> tu
         return QgsProcessingParameterFile, {"fileFilter": file_filter, "defaultValue": field.default or None}
     return {
         jobs.RASTER: (QgsProcessingParameterRasterLayer, {}),
+        jobs.AREAS: (QgsProcessingParameterMapLayer, {"types": [_POLYGON, source.TypeRaster]}),
         jobs.RASTERS: (QgsProcessingParameterMultipleLayers, {"layerType": source.TypeRaster}),
         # A Band parameter belongs to one raster layer; with several it stays empty and is invalid.
         jobs.BANDS: (QgsProcessingParameterString, {}),

@@ -1392,6 +1392,10 @@
         <translation>Gefahrengebiete</translation>
     </message>
     <message>
+        <source>Clouds</source>
+        <translation>Wolken</translation>
+    </message>
+    <message>
         <source>Sites</source>
         <translation>Standorte</translation>
     </message>
@@ -1404,6 +1408,10 @@
         <translation>Klassenfeld</translation>
     </message>
     <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Brückenfeld der bekannten Straßen</translation>
+    </message>
+    <message>
         <source>Name field of the sites</source>
         <translation>Namensfeld der Standorte</translation>
     </message>
@@ -1412,8 +1420,8 @@
         <translation>Namensfeld der Bezirke</translation>
     </message>
     <message>
-        <source>Bridge field of the known roads</source>
-        <translation>Brückenfeld der bekannten Straßen</translation>
+        <source>Near-infrared band</source>
+        <translation>Nahinfrarot-Band</translation>
     </message>
     <message>
         <source>Distance of sites (m)</source>
@@ -1446,6 +1454,10 @@
     <message>
         <source>Length that is not seen (m)</source>
         <translation>Nicht sichtbare Länge (m)</translation>
+    </message>
+    <message>
+        <source>Length under water (m)</source>
+        <translation>Länge unter Wasser (m)</translation>
     </message>
     <message>
         <source>Length in a hazard (m)</source>

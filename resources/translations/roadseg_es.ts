@@ -1392,6 +1392,10 @@
         <translation>Zonas de peligro</translation>
     </message>
     <message>
+        <source>Clouds</source>
+        <translation>Nubes</translation>
+    </message>
+    <message>
         <source>Sites</source>
         <translation>Sitios</translation>
     </message>
@@ -1404,6 +1408,10 @@
         <translation>Campo de la clase</translation>
     </message>
     <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Campo de puentes de las vías conocidas</translation>
+    </message>
+    <message>
         <source>Name field of the sites</source>
         <translation>Campo de nombre de los sitios</translation>
     </message>
@@ -1412,8 +1420,8 @@
         <translation>Campo de nombre de los distritos</translation>
     </message>
     <message>
-        <source>Bridge field of the known roads</source>
-        <translation>Campo de puentes de las vías conocidas</translation>
+        <source>Near-infrared band</source>
+        <translation>Banda del infrarrojo cercano</translation>
     </message>
     <message>
         <source>Distance of sites (m)</source>
@@ -1446,6 +1454,10 @@
     <message>
         <source>Length that is not seen (m)</source>
         <translation>Longitud no visible (m)</translation>
+    </message>
+    <message>
+        <source>Length under water (m)</source>
+        <translation>Longitud bajo el agua (m)</translation>
     </message>
     <message>
         <source>Length in a hazard (m)</source>

@@ -1392,6 +1392,10 @@
         <translation>Zones de danger</translation>
     </message>
     <message>
+        <source>Clouds</source>
+        <translation>Nuages</translation>
+    </message>
+    <message>
         <source>Sites</source>
         <translation>Sites</translation>
     </message>
@@ -1404,6 +1408,10 @@
         <translation>Champ de la classe</translation>
     </message>
     <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Champ des ponts des routes connues</translation>
+    </message>
+    <message>
         <source>Name field of the sites</source>
         <translation>Champ de nom des sites</translation>
     </message>
@@ -1412,8 +1420,8 @@
         <translation>Champ de nom des districts</translation>
     </message>
     <message>
-        <source>Bridge field of the known roads</source>
-        <translation>Champ des ponts des routes connues</translation>
+        <source>Near-infrared band</source>
+        <translation>Bande du proche infrarouge</translation>
     </message>
     <message>
         <source>Distance of sites (m)</source>
@@ -1446,6 +1454,10 @@
     <message>
         <source>Length that is not seen (m)</source>
         <translation>Longueur non visible (m)</translation>
+    </message>
+    <message>
+        <source>Length under water (m)</source>
+        <translation>Longueur sous l’eau (m)</translation>
     </message>
     <message>
         <source>Length in a hazard (m)</source>

@@ -86,9 +86,9 @@ class Goods:
             "checkaccuracy": {"sample": self.judged, "report": str(out / "report.html")},
             "roadstatus": {
                 **_NATIVE, "lines": self.roads, "raster": self.raster, "rasters": [self.raster],
-                "dates": "2024-09-29", "before": self.raster, "hazards": self.aoi, "aoi": self.aoi, "model": self.model,
-                "sites": self.places, "sites_name_field": "name", "districts": self.aoi,
-                "report": str(out / "report.html"),
+                "dates": "2024-09-29", "before": self.raster, "model": self.model, "report": str(out / "report.html"),
+                "sites": self.places, "sites_name_field": "name",
+                **dict.fromkeys(("hazards", "water", "clouds", "aoi", "districts"), self.aoi),
                 **{name: str(out / f"{name}.gpkg") for name in ("status", "reached", "arrows")},
             },
             "getosmdata": {

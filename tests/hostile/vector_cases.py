@@ -34,6 +34,7 @@ ROLES = {
     ("roadstatus", "lines"): LINES, ("roadstatus", "hazards"): AREAS, ("roadstatus", "aoi"): AREAS,
     ("sampleaccuracy", "aoi"): AREAS, ("getosmdata", "aoi"): AREAS,
     ("roadstatus", "sites"): POINTS, ("roadstatus", "districts"): AREAS,
+    ("roadstatus", "water"): AREAS, ("roadstatus", "clouds"): AREAS,
     ("evaluate", "aoi"): AREAS, ("evaluate", "no_road"): AREAS, ("finetune", "aoi"): AREAS,
     ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
     ("mapregion", "aoi"): AREAS,

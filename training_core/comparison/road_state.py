@@ -23,7 +23,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
-from ..jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, PARTLY_SEEN, SEEN
+from ..jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, PARTLY_SEEN, SEEN, UNDER_WATER
 from ..networks.displacement import Field
 from ..networks.link_prediction import logistic
 from ..networks.road_graph import Places, RoadGraph, places_along
@@ -58,11 +58,15 @@ class View:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a view shows at n places along lines: float64 evidence along and beside it, NaN where it has no data."""
+    """What a view shows at n places along lines: float64 evidence along and beside it.
+
+    NaN where it has no data, or where water covers the line, or cloud, shadow or canopy hides it.
+    """
 
     along: np.ndarray
     beside: np.ndarray
     is_inside: np.ndarray  # bool: on the grid
+    under_water: np.ndarray  # bool
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,7 @@ def look(
         averaged(np.where(np.isnan(middle), np.nan, along), places.edge),
         averaged(aside, places.edge),
         is_on_grid(view.grid, center),
+        np.zeros(len(places), dtype=bool),
     )
 
 
@@ -149,13 +154,13 @@ def _probability_at(view: View, pixels: np.ndarray) -> np.ndarray:
     return np.where(found == NO_DATA, np.nan, found / CERTAIN)
 
 
-def averaged(values: np.ndarray, line: np.ndarray) -> np.ndarray:
+def averaged(values: np.ndarray, line: np.ndarray, window_m: float = _WINDOW_M) -> np.ndarray:
     """Return the mean of values, (n,) float64, around each place on its line: (n,) float64; NaN stays and is left out.
 
     Lines are (n,) int64, ascending.
     """
     known, place = np.isfinite(values), np.arange(len(values))
-    half = int(_WINDOW_M / _STEP_M / 2)
+    half = int(window_m / _STEP_M / 2)
     begin = np.maximum(place - half, np.searchsorted(line, line, "left"))
     end = np.minimum(place + half + 1, np.searchsorted(line, line, "right"))
     total, count = (np.concatenate([[0], np.cumsum(each)]) for each in (np.where(known, values, 0.0), known))
@@ -213,16 +218,19 @@ def stretches_of(
     along, beside = (np.stack([getattr(each, name) for each in looks]) for name in ("along", "beside"))
     expected = np.stack([expected_evidence(each, places.edge, groups) for each in along])
     lost = np.stack([lost_probability(*each, evidence_before) for each in zip(along, expected)])
-    image = np.isfinite(lost).argmax(axis=0)
+    is_wet = np.stack([each.under_water for each in looks])
+    image = (np.isfinite(lost) | is_wet).argmax(axis=0)
     contradicted_by = _contradiction(lost, image)
-    lost, along, beside, expected = (each[image, np.arange(len(places))] for each in (lost, along, beside, expected))
+    lost, along, beside, expected, is_wet = (
+        each[image, np.arange(len(places))] for each in (lost, along, beside, expected, is_wet)
+    )
     points = roads.points_at(places)
     is_inside = np.any([each.is_inside for each in looks], axis=0)
     if area is not None:
         is_inside &= shapely.contains_xy(area, points)
     cases = {
-        IN_HAZARD: shapely.contains_xy(hazards, points), OUTSIDE: ~is_inside, HIDDEN: np.isnan(lost),
-        NOT_SEEN: lost >= _LOST, PARTLY_SEEN: lost >= _PARTLY,
+        IN_HAZARD: shapely.contains_xy(hazards, points), OUTSIDE: ~is_inside, UNDER_WATER: is_wet,
+        HIDDEN: np.isnan(lost), NOT_SEEN: lost >= _LOST, PARTLY_SEEN: lost >= _PARTLY,
     }  # fmt: skip
     words = np.array([*cases, SEEN], dtype=object)
     kind = np.select(list(cases.values()), np.arange(len(cases)), len(cases))
@@ -231,7 +239,7 @@ def stretches_of(
     kind = without_flicker(places.edge, part_m, kind, min_stretch_m)
     run, first = runs_of(places.edge, kind)
     last = np.append(first[1:], len(kind))[: len(first)] - 1
-    is_known = np.isfinite(lost) & is_inside
+    is_known = (np.isfinite(lost) | is_wet) & is_inside
 
     def share(chosen: np.ndarray) -> np.ndarray:
         return np.bincount(run[chosen], minlength=len(first)) / np.bincount(run)

@@ -142,6 +142,11 @@ def rasters_in(folder: str) -> list[str]:
     return rasters
 
 
+def is_raster(path: str) -> bool:
+    """Return whether a source is a raster that GDAL opens, and not a vector layer."""
+    return bool(_parts(path))
+
+
 def _parts(path: str, **options: str) -> set[str]:
     """Return the absolute paths of the files of a raster, or nothing if GDAL cannot open it."""
     try:

@@ -16,6 +16,7 @@ from .mapping import CleanNetwork, ExtractRoads, MapRegion, Segment, Trace, Vect
 from .networks import DOUBTFUL_BELOW, METERS_PER_SECOND, CompareNetworks, ExportNetwork, ScoreNetwork
 from .openstreetmap import GetOsmData
 from .option import (
+    AREAS,
     BANDS,
     CHALLENGE,
     CHALLENGE_OUTPUT,

@@ -26,6 +26,8 @@ MAX_TEXT = 32_767
 RASTER, RASTERS, BANDS = "raster", "rasters", "bands"
 NUMBERS = "numbers"
 VECTOR, FIELD = "vector", "field"
+# Polygons, or a raster mask.
+AREAS = "areas"
 MODEL, MODELS, FOLDER, PROFILE = "model", "models", "folder", "profile"
 # A file of tasks for MapRoulette.
 CHALLENGE, CHALLENGE_OUTPUT = "challenge", "challenge output"
@@ -43,7 +45,7 @@ STARTERS_HELP = f"{STARTER} for the pretrained model that comes with RoadSeg ({S
 # Stands for a base model: an encoder pretrained on ImageNet, fetched from the internet.
 IMAGENET = "imagenet"
 # Layers come first in a dialog, then their fields, then all else.
-_LAYERS = (RASTER, RASTERS, VECTOR)
+_LAYERS = (RASTER, RASTERS, VECTOR, AREAS)
 # Shared options, which a dataclass has before its own, but which matter less than those.
 _LATE = ("no_road",)
 # Files that only the worker writes.

@@ -11,14 +11,25 @@ from typing import ClassVar
 from ..errors import JobError, shown
 from .fields import parse_moments
 from .networks import NodingOptions, bridge_option
-from .option import FIELD, HTML_OUTPUT, RASTER, RASTERS, STARTER, VECTOR, VECTOR_OUTPUT, advanced_option, like, option
+from .option import (
+    AREAS,
+    FIELD,
+    HTML_OUTPUT,
+    RASTER,
+    RASTERS,
+    STARTER,
+    VECTOR,
+    VECTOR_OUTPUT,
+    advanced_option,
+    like,
+    option,
+)
 from .shared import SegmentOptions, model_option
 
 # The field of states, and its words.
 STATE = "state"
 SEEN, PARTLY_SEEN, NOT_SEEN = "seen", "partly seen", "not seen"
-IN_HAZARD, HIDDEN, OUTSIDE = "in a hazard", "hidden", "outside"
-UNDER_WATER = "under water"
+UNDER_WATER, IN_HAZARD, HIDDEN, OUTSIDE = "under water", "in a hazard", "hidden", "outside"
 STATES = (SEEN, PARTLY_SEEN, NOT_SEEN, UNDER_WATER, IN_HAZARD, HIDDEN, OUTSIDE)
 # States of roads that are not passable, and those that a look on the ground may change.
 CLOSED, DOUBTFUL = (NOT_SEEN, UNDER_WATER, IN_HAZARD), (PARTLY_SEEN, NOT_SEEN, HIDDEN)
@@ -31,8 +42,8 @@ class RoadStatus(SegmentOptions):
     """Find the state of known roads after an event: which of them an image still shows, stretch by stretch.
 
     Takes the lines of roads before, for example from OpenStreetMap, and an image after. Each line is cut where its
-    state changes: seen, partly seen, not seen, in a hazard, hidden (no data in the image) or outside. All fields are
-    kept.
+    state changes: seen, partly seen, not seen, under water, in a hazard, hidden (by cloud, shadow or trees, or without
+    data in the image) or outside. All fields are kept.
 
     Maps are often some meters off. So the lines are first moved, only to look, onto the roads that the model sees up to
     15 m away: neighbors alike, since the offset varies smoothly. A log entry tells the offsets, and arrows can show
@@ -40,7 +51,11 @@ class RoadStatus(SegmentOptions):
 
     What the model sees along a line is compared with what it sees along other roads of this class and width in this
     image. A class that the model hardly sees anywhere is therefore never said to be lost with certainty. With an image
-    before, what the model did not see even then does not count as lost. Trees, shadows and clouds are not recognized.
+    before, what the model did not see even then does not count as lost.
+
+    Where the model sees no road, color, texture and form in the image tell water, cloud, shadow and dense trees. With a
+    near-infrared band, an index tells water. Layers or masks of water and clouds replace what is found. A bridge over
+    water is not under water if it has the tag, or if an image before shows the same water.
 
     The field lost_probability is the mean probability that the road is lost, where about one meter in ten is. From 0.5
     on a place is not seen, and from 0.2 on partly seen. The fields evidence, beside, expected and evidence_before are
@@ -72,6 +87,18 @@ class RoadStatus(SegmentOptions):
     )
     hazards: str = option("", "Hazards", kind=VECTOR).help(
         "Polygons of a flood, a landslide, a fire or damage. Roads in them are in a hazard, whatever the image shows."
+    )
+    water: str = option("", "Water", kind=AREAS).help(
+        "Polygons or a raster mask of water on the newest image, such as flood polygons of Copernicus EMS or UNOSAT. "
+        "They replace the water that is found in it."
+    )
+    clouds: str = option("", "Clouds", kind=AREAS).help(
+        "Polygons or a raster mask of clouds on the newest image, such as one of s2cloudless. They replace the clouds "
+        "that are found in it. Shadows and trees are still found."
+    )
+    near_infrared: int = option(0, "Near-infrared band", within=(0, 1000)).help(
+        "Number of the near-infrared band of all images, from which an index (NDWI) tells water. 0 means that there is "
+        "none."
     )
     aoi: str = option("", "Area of interest", kind=VECTOR).help("Polygons to look at. Roads elsewhere are outside.")
     class_field: str = option("", "Class field", kind=FIELD, usual="highway").help(

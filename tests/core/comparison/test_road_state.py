@@ -20,7 +20,7 @@ from training_core.comparison.road_state import (
 )
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import NO_DATA
-from training_core.jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, SEEN
+from training_core.jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, SEEN, UNDER_WATER
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import as_drawn
 
@@ -56,11 +56,14 @@ def covered(view, value, first=0, last=WIDTH, road=0):
 
 
 def stretches_on(
-    *views, roads=None, before=None, area=None, hazards=NOWHERE, classes=None, reach_m=4.0, min_stretch_m=30.0
-):
+    *views, roads=None, before=None, area=None, hazards=NOWHERE, classes=None, reach_m=4.0, min_stretch_m=30.0,
+    wet=(), hidden=(),
+):  # fmt: skip
     roads = roads or roads_of()
     places = places_on(roads)
     *looks, earlier = (each and look(each, roads, places, PLANE, reach_m) for each in (*views, before))
+    is_wet, is_covered = np.isin(places.edge, wet), np.isin(places.edge, (*wet, *hidden))
+    looks[0] = replace(looks[0], along=np.where(is_covered, np.nan, looks[0].along), under_water=is_wet)
     groups = groups_of(np.array(classes or [""] * COUNT, dtype=object), np.full(COUNT, np.nan))
     return stretches_of(roads, places, looks, earlier, groups, area, hazards, min_stretch_m)
 
@@ -149,3 +152,12 @@ def test_the_newest_image_that_shows_a_place_decides_and_the_opposite_is_told(vi
     lost = covered(view, GROUND, 250, 350)
     stretches = stretches_on(lost, view)
     assert stretches.contradicted_by[:3].tolist() == [-1, 1, -1] and stretches.state[1] == NOT_SEEN
+
+
+def test_what_is_covered_is_neither_lost_nor_expected_of_others(view):
+    for road in range(8):
+        view = covered(view, GROUND, road=road)
+    lost, alone = found(view), found(view, wet=range(4), hidden=range(4, 8))
+    assert [words(each) for each in alone] == [[UNDER_WATER]] * 4 + [[HIDDEN]] * 4 + [[SEEN]] * 2
+    assert [words(each) for each in lost[:8]] != [[NOT_SEEN]] * 8  # where most are unseen, little is expected
+    assert words(found(covered(view, GROUND, road=8), wet=range(4), hidden=range(4, 8))[8]) == [NOT_SEEN]

@@ -39,6 +39,7 @@ READS = {
     jobs.RASTER: _RASTERS,
     jobs.RASTERS: (*_RASTERS, CHIPS, MASKS, REGION),
     jobs.VECTOR: (LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES, NO_LINES, NO_BREAKS, OSM, RAILS, GROUND),
+    jobs.AREAS: (*_RASTERS, LINES, CHANGES, POINTS, BREAKS, PATCHES, SCENES, NO_LINES, NO_BREAKS, OSM, RAILS, GROUND),
     jobs.MODEL: (MODEL, ONNX, QUANTIZED),
     jobs.MODELS: (MODEL, ONNX, QUANTIZED),
     jobs.FOLDER: (CHIPS, MASKS, REGION, SESSION),
@@ -211,6 +212,10 @@ def _areas(right: Right) -> Row:
     return {**_all((*_AREAS, GROUND), right), **refused, **_all(_NONE, _EMPTY)}
 
 
+def _areas_or_mask(right: Right) -> Row:
+    return {**_areas(right), IMAGE: _NO_MASK, **_all((MASK, PROBABILITY, CLASSES), right)}
+
+
 def _places(right: Right, of_scene: Right, of_roads: Right) -> Row:
     """Places without a road, which are not in an extract of roads."""
     return {**_drawn(right), **_all(_OTHERS, right), SCENES: of_scene, OSM: of_roads, **_all(_OSM_ROADS, _NO_WATER)}
@@ -318,6 +323,8 @@ RIGHT: dict[str, Row] = {
     "roadstatus.rasters": _image(same("seen_m"), same("seen_m")),
     "roadstatus.before": _one_image(same("outside_m")),
     "roadstatus.hazards": _areas(numbers.at_least("in_a_hazard_m")),
+    "roadstatus.water": _areas_or_mask(numbers.at_least("under_water_m")),
+    "roadstatus.clouds": _areas_or_mask(numbers.at_least("hidden_m")),
     "roadstatus.aoi": _areas(numbers.at_least("outside_m")),
     "roadstatus.sites": _points(numbers.counted("paths.sites")),
     "roadstatus.districts": _areas(same("seen_m")),

@@ -14,7 +14,7 @@ from tests.core.support.towns import ROADS, SIDE_PX, on_map
 from training_core.errors import RoadSegError
 from training_core.events import Reporter, Warning
 from training_core.jobs import RoadStatus, from_options
-from training_core.jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, SEEN
+from training_core.jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, SEEN, UNDER_WATER
 from training_core.pipelines import roadstatus
 
 NAMES = ["a", "b", "c", "d"]
@@ -108,8 +108,26 @@ def test_the_newest_image_that_shows_a_place_decides(town, learned, lines, flood
         found(learned, lines, flooded, rasters=(town.raster,))
 
 
+def test_water_and_clouds_that_a_person_gives_are_states_but_not_on_bridges(town, learned, lines, tmp_path):
+    clouds = np.zeros((SIDE_PX, SIDE_PX), dtype=np.uint8)
+    clouds[:, :90] = 1
+    given = {
+        "water": write_layer(tmp_path / "water.gpkg", on_map(LOST)),
+        "clouds": write_raster(tmp_path / "clouds.tif", clouds),
+    }
+    table, result = found(learned, lines, town.raster, **given)
+    states = table.groupby("name")["state"].agg(list)
+    assert states["a"] == [HIDDEN] and states["b"] == [SEEN, UNDER_WATER]
+    assert result["under_water_m"] == pytest.approx(SIDE_PX - 110, abs=5)
+    assert table[table["state"] == UNDER_WATER]["lost_probability"].isna().all()
+    bridges = write_layer(tmp_path / "known bridges.gpkg", *map(on_map, ROADS), name=NAMES, bridge=["yes"] * 4)
+    table, _ = found(learned, bridges, town.raster, lines_bridge_field="bridge", **given)
+    assert table.groupby("name")["state"].agg(list)["b"] == [SEEN]
+
+
 def test_what_leaves_little_to_find_is_told(learned, lines, tmp_path):
-    blank = write_raster(tmp_path / "blank.tif", np.full((3, SIDE_PX, SIDE_PX), 60, dtype=np.uint8))
+    rough = np.random.default_rng(0).normal(60, 12, (1, SIDE_PX, SIDE_PX)).repeat(3, axis=0)
+    blank = write_raster(tmp_path / "blank.tif", rough.astype(np.uint8))
     far = write_layer(tmp_path / "far.gpkg", on_map(box(5000, 0, 5100, 100)))
     told = []
     status = str(tmp_path / "status.gpkg")
@@ -128,6 +146,10 @@ def test_lines_and_images_of_different_places_are_refused(town, learned, lines, 
         ((far, flooded), {}, "No part of the known roads"),
         ((lines, flooded), {"before": beside}, "beside.tif"),
         ((lines, flooded), {"class_field": "highway"}, "highway"),
+        ((lines, flooded), {"lines_bridge_field": "bridge"}, "bridge"),
+        ((lines, flooded), {"near_infrared": 4}, "no image band 4"),
+        ((lines, flooded), {"clouds": beside}, "beside.tif"),
+        ((lines, flooded), {"water": lines}, "must be polygons"),
     ]
     for given, options, words in cases:
         with pytest.raises(RoadSegError, match=words):

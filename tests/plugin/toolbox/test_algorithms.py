@@ -112,6 +112,24 @@ def test_scorenetwork_hands_each_layers_own_fields_on(received, tmp_path):
     assert "speed field" in failure("scorenetwork", {**values, "PROPOSAL_SPEED_FIELD": None})
 
 
+def test_roadstatus_takes_polygons_or_a_raster_mask(received, image, model, tmp_path):
+    options_in_job = received(f"""
+import shutil
+shutil.copy(job()["options"]["water"], {str(tmp_path / "handed on.gpkg")!r})
+send("result", result={{"under_water_m": 1.0}})
+""")
+    triangle = "Polygon ((350000 3059990, 350010 3059990, 350010 3060000, 350000 3059990))"
+    flood = memory_layer("Polygon", "Flut", triangle)
+    values = {
+        "INPUT": memory_layer("LineString", "Roads", "LineString (350000 3059990, 350010 3059990)"),
+        "RASTER": str(image), "MODEL": str(model), "WATER": flood, "CLOUDS": str(image), "OUTPUT": "TEMPORARY_OUTPUT",
+    }  # fmt: skip
+    failure("roadstatus", values)  # this worker writes no roads
+    assert options_in_job()["clouds"] == str(image)
+    assert QgsVectorLayer(str(tmp_path / "handed on.gpkg"), "", "ogr").featureCount() == 1
+    assert "nowhere.tif" in failure("roadstatus", {**values, "WATER": "nowhere.tif"})
+
+
 CHANGES = """
 options = job()["options"]
 for name, fields in (("before", ["ref", "lanes"]), ("after", ["width_m"]), ("places", ["name", "beds"])):

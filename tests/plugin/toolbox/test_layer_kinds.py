@@ -9,12 +9,14 @@ from qgis.core import (
     QgsProcessingContext,
     QgsProcessingParameterFeatureSink,
     QgsProcessingParameterFeatureSource,
+    QgsProcessingParameterMapLayer,
     QgsProject,
     QgsRasterLayer,
     QgsTiledSceneLayer,
     QgsVectorLayer,
     QgsVectorTileLayer,
 )
+from roadseg.qgis_roadseg.layers.image_layer import takes_areas
 from roadseg.qgis_roadseg.toolbox import job_algorithm
 from roadseg.training_core.errors import JobError
 
@@ -111,6 +113,8 @@ def test_every_kind_of_layer_is_taken_or_refused_by_name(provider, outcome, mode
         ]
         good.update({each.name(): "TEMPORARY_OUTPUT" for each in sinks})  # whose formats are no matter here
         taken = {"image"} if is_raster(source) else set(SHAPES)  # the worker knows which shapes it needs
+        if isinstance(source, QgsProcessingParameterMapLayer) and takes_areas(source):
+            taken |= set(SHAPES)
         for kind, layer in made.items():
             count += 1
             value = [layer] if isinstance(good[source.name()], list) else layer
