@@ -42,11 +42,13 @@ from scipy.stats import rankdata
 
 from benchmarks.connecting_rasters import STARTER, make_scene
 from benchmarks.quality import DATA, run_core
+from training_core.comparison.alignment import field_in_view
 from training_core.comparison.changes import shapes_of
 from training_core.comparison.covered_roads import ground_cover_along, without_covered
 from training_core.comparison.road_state import View, groups_of, look, pixels_on, places_on, stretches_of
 from training_core.geodata.grid import grid_of
 from training_core.jobs.status import NOT_SEEN, UNDER_WATER
+from training_core.networks.displacement import Field
 from training_core.networks.lines import LineFields, lines_in
 from training_core.networks.road_graph import as_drawn
 
