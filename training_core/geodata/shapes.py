@@ -268,6 +268,12 @@ def _with_margin(grid: Grid, margin_m: float) -> Grid:
     return grid.window(-column, -row, grid.width + 2 * column, grid.height + 2 * row)
 
 
+def translated(layer: geopandas.GeoDataFrame, grid: Grid, east_m: float, north_m: float) -> geopandas.GeoDataFrame:
+    """Return a layer in the CRS of a grid, its shapes moved on the ground; those without a place there are empty."""
+    moved = shapely.transform(ground_shapes(layer, grid), lambda points: points + np.array([east_m, north_m]))
+    return layer.set_geometry(geopandas.GeoSeries(grid.from_metric(moved), layer.index, crs_of(grid)))
+
+
 def near(layer: geopandas.GeoDataFrame, grid: Grid, margin_m: float = 0.0) -> np.ndarray:
     """Return the rows of a layer, (n,) int64, whose bounding boxes come within a distance of a grid.
 

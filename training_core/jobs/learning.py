@@ -75,10 +75,9 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     model: str = option("", "Model", kind=MODEL_OUTPUT, required=True).help("Model file to write.")
     report: str = option("", "Report", kind=HTML_OUTPUT).help("HTML report of the training to write.")
     move_roads: bool = advanced_option(False, "Move roads onto the images").help(
-        "Move drawn roads that lie up to 15 m beside the roads in an image, as OpenStreetMap's often do, onto them "
-        "before training. The offset is what the base model sees across the lines or, if it knows no roads, what a "
-        "starter sees. It varies smoothly, so that neighbors move alike and junctions stay joined. Polygons move with "
-        "the lines."
+        "Move drawn roads that lie beside the roads in an image, as OpenStreetMap's often do, onto them before "
+        "training. The offset is measured for each image. All roads of the image are moved by it, but only if it is "
+        "significant."
     )
     class_field: str = advanced_option("", "Road class field", kind=FIELD).help(
         "Field with the class of each road, such as highway or surface, which the model then predicts as well. Roads "

@@ -22,7 +22,7 @@ from ..geodata.non_roads import areas_on, read_no_road
 from ..geodata.osm_layers import is_extract, is_osm_file, roads_of
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.road_classes import RoadClass, find_classes
-from ..geodata.shapes import around, burn_shapes, near, pixel_window, shapes_on, widened
+from ..geodata.shapes import around, burn_shapes, near, pixel_window, shapes_on, translated, widened
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area, read_layer, require_features, require_fields, require_geometry
 from ..jobs import LabelOptions
@@ -32,9 +32,7 @@ from ..system import large_arrays
 # No road is wider: larger numbers have another unit, or stand for an unknown width.
 MAX_ROAD_WIDTH_M = 1000.0
 # No road is moved by more. Roads are read so much farther around an image than they reach.
-MAX_MOVE_M = 50.0
-# From some of the drawn roads to where they are moved.
-Move = Callable[[geopandas.GeoDataFrame], geopandas.GeoDataFrame]
+MAX_MOVE_M = 100.0
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,8 @@ class Drawing:
     """Drawn roads, the area of interest, within which all roads are drawn, and the names of both files for messages.
 
     The classes are empty without a class or speed field. The number of a road's class, (roads,), uint8, is from 1, or 0
-    if not known. The only roads in `no_road` are the drawn ones. `move_of` leads from the path of an image to how the
-    roads are moved for it, by at most MAX_MOVE_M.
+    if not known. The only roads in `no_road` are the drawn ones. `move_of` leads from the path of an image to how far
+    the roads are moved for it, in meters east and north, at most MAX_MOVE_M together.
     """
 
     roads: geopandas.GeoDataFrame
@@ -104,7 +102,7 @@ class Drawing:
     classes: tuple[RoadClass, ...] = ()
     class_numbers: Optional[np.ndarray] = None
     no_road: Optional[geopandas.GeoDataFrame] = None
-    move_of: Optional[Callable[[str], Move]] = None
+    move_of: Optional[Callable[[str], tuple[float, float]]] = None
     pixel_m: ClassVar[float] = 0.0
 
     def burn(self, grid: Grid, image: str = "") -> Optional[Labels]:
@@ -117,7 +115,7 @@ class Drawing:
         chosen = near(self.roads, grid, self._reach_m)
         roads = self.roads.iloc[chosen]
         if self.move_of:
-            roads = self.move_of(image)(roads)
+            roads = translated(roads, grid, *self.move_of(image))
         shapes, road = widened(roads, grid, _widths_m(roads, self.options), self.options.background_m)
         sure = is_sure(roads, self.options)[road]
         if self.aoi is None:

@@ -1,6 +1,6 @@
-"""Label offset: the translation between drawn roads and the roads in the image, by cross-correlation.
+"""Label offset: the translation between drawn roads and the roads in the image, by cross-correlation, and its removal.
 
-Scope: pixels and shifts. Independent of how labels are burned, and of any model.
+Scope: pixels, shifts, and which offset each image has. Independent of how labels are burned.
 
 The drawn roads and their flanks (strips on both sides) are shifted over the image by up to REACH_M in each direction.
 Each shift is scored by how well the image separates the two: the coefficient of determination R² of a linear
@@ -13,20 +13,29 @@ the drawing fits is 0.13, 0.22 and 0.31, and elsewhere 0.003, 0.005 and 0.03 in 
 eight directions, all 24 layers are detected, correct within 4 m. None of 192 random subsets of 2 to 20 roads is a
 false alarm; moved by 30 m, none of 2 roads is detected, half of 5, nearly all of 20. It takes 0.2 s for these, and 1.5
 s for an image of 8000 px a side.
+
+Drawn roads can be moved onto those in each image. Moved away by 5 m and back by the offset, the mean IoU of the labels
+with those that were not moved grows from 0.24 to 0.34 to 0.81 to 0.85, or 0.47 for 9 roads. 5 of 12 offsets of 2 m are
+found, of 3 m 8, of 10 and 20 m all, with errors of 0.2 to 2.7 m. No layer that fits is moved.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Optional
 
 import numpy as np
 from scipy import fft, ndimage
 
+from ..events import Reporter
 from ..geodata.pixel_codes import IGNORE, ROAD
+from ..geodata.sources import source_name
 from ..system.large_arrays import strips
-from .labeled_images import LabeledImage
+from .drawing import Drawing
+from .labeled_images import ImagePart, LabeledImage, read_labeled_image
 
 REACH_M = 60.0
 # Roads drawn by hand are offset by a few meters; an offset below this, or below the width of a road, is normal.
@@ -42,13 +51,15 @@ MIN_DEVIATIONS, MIN_GAIN, MIN_LEAD = 8.0, 1.4, 1.15
 # A lower R² is rounding, as of an image of one color.
 _ROUNDING = 1e-6
 MIN_ROAD_M2 = 1000.0
+# Roads are not moved by less: offsets are measured in steps of about a meter.
+MIN_MOVE_M = 1.0
 _DIRECTIONS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
 
 
-def measure_offset(image: LabeledImage) -> Optional[tuple[float, float]]:
+def measure_offset(image: LabeledImage, min_offset_m: Optional[float] = None) -> Optional[tuple[float, float]]:
     """Return the offset (east, north), in meters, of the drawn roads from those in the image, if it is significant.
 
-    It is so above TOLERANCE_M, or the width of a road.
+    The minimum offset that counts is by default TOLERANCE_M, or the width of a road.
     """
     x_m, y_m = image.grid.pixel_m
     if max(x_m, y_m) > COARSEST_M:
@@ -77,23 +88,25 @@ def measure_offset(image: LabeledImage) -> Optional[tuple[float, float]]:
     rows, columns = np.mgrid[-reach[0] : reach[0] + 1, -reach[1] : reach[1] + 1]
     across, down = columns * factors[1], rows * factors[0]
     east_m, north_m = ground.a * across + ground.b * down, ground.d * across + ground.e * down
+    tolerance_m = max(TOLERANCE_M, width_m)
     return _find_shift(
         _determination(np.sum(total, axis=0), 2 * min(MAX_BANDS, len(image.bands))),
         east_m,
         north_m,
-        max(TOLERANCE_M, width_m),
+        tolerance_m,
+        min_offset_m or tolerance_m,
     )
 
 
 def _find_shift(
-    determination: np.ndarray, east_m: np.ndarray, north_m: np.ndarray, tolerance_m: float
+    determination: np.ndarray, east_m: np.ndarray, north_m: np.ndarray, tolerance_m: float, min_offset_m: float
 ) -> Optional[tuple[float, float]]:
     """Return minus the shift with the highest R², if it is large and significant; arrays (rows, columns)."""
     if not np.isfinite(determination).any():
         return None
     best = np.unravel_index(np.nanargmax(determination), determination.shape)
     # The best shift competes with those too small to count, and with those of other places.
-    is_near_zero = np.hypot(east_m, north_m) <= tolerance_m
+    is_near_zero = np.hypot(east_m, north_m) <= min_offset_m
     is_elsewhere = np.hypot(east_m - east_m[best], north_m - north_m[best]) > tolerance_m
     without, rival = (np.nanmax(determination[where], initial=0) for where in (is_near_zero, is_elsewhere))
     highest, usual = determination[best], np.nanmedian(determination)
@@ -218,6 +231,30 @@ def _determination(sums: np.ndarray, features: int) -> np.ndarray:
     solved = np.linalg.solve(matrix, difference[..., None])[..., 0]
     fraction = road / (road + flank)
     return np.where(seen, fraction * (1 - fraction) * (difference * solved).sum(axis=-1), np.nan)
+
+
+def move_onto(images: Sequence[ImagePart], drawing: Drawing, reporter: Reporter) -> Drawing:
+    """Return a drawing whose roads are moved onto those in each of some whole images, if the offset is significant.
+
+    An image is read and measured when its labels are first burned.
+    """
+    image_of = {image.path: image for image in images}
+
+    @functools.cache
+    def move_of(path: str) -> tuple[float, float]:
+        image = read_labeled_image(image_of[path], drawing, reporter.silent())
+        offset_m = image and measure_offset(image, MIN_MOVE_M)
+        if not offset_m:
+            reporter.log(f"{source_name(path)}: no significant offset of the drawn roads; they are not moved.")
+            return 0.0, 0.0
+        east_m, north_m = -offset_m[0], -offset_m[1]
+        reporter.log(
+            f"{source_name(path)}: the drawn roads are moved by {math.hypot(east_m, north_m):.1f} m to the "
+            f"{direction(east_m, north_m)}."
+        )
+        return east_m, north_m
+
+    return replace(drawing, move_of=move_of)
 
 
 def direction(east_m: float, north_m: float) -> str:

@@ -21,8 +21,9 @@ from ..geodata.road_classes import RoadClass
 from ..jobs import FineTune
 from ..jobs.recipe import IMAGE
 from ..system import large_arrays
-from .drawing import Drawing, Move, near_edges
+from .drawing import Drawing, near_edges
 from .label_checks import check_labels
+from .label_offset import move_onto
 from .labeled_images import (
     READ_FRACTION,
     ImagePart,
@@ -66,21 +67,16 @@ class TrainingImages:
     classes: tuple[RoadClass, ...]
 
 
-def read_training_images(
-    job: FineTune,
-    base: Optional[ModelInput],
-    reporter: Reporter,
-    moves: Optional[Callable[[Drawing], Callable[[str], Move]]] = None,
-) -> TrainingImages:
+def read_training_images(job: FineTune, base: Optional[ModelInput], reporter: Reporter) -> TrainingImages:
     """Return the images of a job, a fraction of the labels of those in memory split off for validation.
 
-    They are read as the base model takes them. `moves` returns how drawn roads are moved for each image. Raises
-    ImageryError, LayerError or LabelError; see `read_truth`, `find_images` and `read_labeled_images`.
+    They are read as the base model takes them. Raises ImageryError, LayerError or LabelError; see `read_truth`,
+    `find_images` and `read_labeled_images`.
     """
     truth = read_truth(job, job.aoi, job.rasters, reporter, job.class_field, job.speed_field)
     images = find_images(job.rasters, truth, job.resolution_m, job.bands, base, reporter)
-    if moves and isinstance(truth, Drawing):
-        truth = replace(truth, move_of=moves(truth))
+    if job.move_roads and isinstance(truth, Drawing):
+        truth = move_onto(images, truth, reporter)
     is_sampled = len(images) > FEW_IMAGES and sum(image.px for image in images) > SAMPLE_PX and job.sample != IMAGE
     parts = images
     if is_sampled:

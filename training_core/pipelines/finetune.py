@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, Optional, cast
 
 import torch
 
 from ..comparison.evaluation import COMPUTED_PX, Panel, make_panels
-from ..comparison.moved_roads import moves_onto_images
 from ..events import Reporter
 from ..geodata.sources import with_sources
-from ..jobs import STARTER, FineTune, Segment, model_path
+from ..jobs import FineTune
 from ..jobs.recipe import IMAGE
-from ..labels.drawing import Drawing, Move
 from ..labels.labeled_images import LabeledImage, summary_of
 from ..labels.training_images import read_training_images
 from ..learning.checkpoint import Checkpoint, CheckpointWriter, checkpoint_path, identify, read_former, take_over
@@ -35,7 +31,6 @@ from ..learning.validation import Validation
 from ..models.architectures import LIBRARY, Architecture
 from ..models.base_model import architecture_for, read_base_model
 from ..models.engines import BF16, NativeEngine, choose_precision
-from ..models.model_card import ModelCard
 from ..models.model_file import save_model, weights_sha256
 from ..models.recompute import recompute_activations
 from ..reports.training_report import ParallelFigures, record_of, write_training_report
@@ -142,8 +137,7 @@ def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[
         base = read_base_model(job.base_model, job.architecture, job.encoder, reporter)
         architecture = base.architecture if base else architecture_for(job.architecture, job.encoder)
         reporter.progress(0.0, "Reading images and drawn roads")
-        card = base.card if base else None
-        images = read_training_images(job, card.input if card else None, reporter, _moves(job, card, reporter))
+        images = read_training_images(job, base.card.input if base and base.card else None, reporter)
         if base and base.card and base.card.classes and not images.classes:
             reporter.warning("The drawn roads have no classes. The base model's classes are kept but not trained.")
         identity = identify(job, images)
@@ -165,20 +159,6 @@ def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[
     job = dataclasses.replace(job, encoder_rate=rate, **cast(dict[str, Any], plan.fit.options))
     setup = Setup(job, images, start, chip_side_px(job.chip_px, images.in_memory), plan, identity)
     return setup, *_start(setup, way, former, reporter.part(0.02, 0.98), ranks)
-
-
-def _moves(
-    job: FineTune, card: Optional[ModelCard], reporter: Reporter
-) -> Optional[Callable[[Drawing], Callable[[str], Move]]]:
-    """Return how drawn roads are moved, if the job wants that: by the base model or, if it knows no roads, a starter.
-
-    Processes and later runs must move them alike, so the engine is fixed.
-    """
-    if not job.move_roads:
-        return None
-    model = job.base_model if card else model_path(STARTER)
-    options = Segment(model=model, engine="native", precision="fp32", threads=job.threads)
-    return partial(moves_onto_images, options=options, reporter=reporter)
 
 
 def _way(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> Way:
