@@ -1408,16 +1408,16 @@
         <translation>Klassenfeld</translation>
     </message>
     <message>
-        <source>Bridge field of the known roads</source>
-        <translation>Brückenfeld der bekannten Straßen</translation>
-    </message>
-    <message>
         <source>Name field of the sites</source>
         <translation>Namensfeld der Standorte</translation>
     </message>
     <message>
         <source>Name field of the districts</source>
         <translation>Namensfeld der Bezirke</translation>
+    </message>
+    <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Brückenfeld der bekannten Straßen</translation>
     </message>
     <message>
         <source>Near-infrared band</source>

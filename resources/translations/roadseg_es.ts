@@ -1408,16 +1408,16 @@
         <translation>Campo de la clase</translation>
     </message>
     <message>
-        <source>Bridge field of the known roads</source>
-        <translation>Campo de puentes de las vías conocidas</translation>
-    </message>
-    <message>
         <source>Name field of the sites</source>
         <translation>Campo de nombre de los sitios</translation>
     </message>
     <message>
         <source>Name field of the districts</source>
         <translation>Campo de nombre de los distritos</translation>
+    </message>
+    <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Campo de puentes de las vías conocidas</translation>
     </message>
     <message>
         <source>Near-infrared band</source>

@@ -1408,16 +1408,16 @@
         <translation>Champ de la classe</translation>
     </message>
     <message>
-        <source>Bridge field of the known roads</source>
-        <translation>Champ des ponts des routes connues</translation>
-    </message>
-    <message>
         <source>Name field of the sites</source>
         <translation>Champ de nom des sites</translation>
     </message>
     <message>
         <source>Name field of the districts</source>
         <translation>Champ de nom des districts</translation>
+    </message>
+    <message>
+        <source>Bridge field of the known roads</source>
+        <translation>Champ des ponts des routes connues</translation>
     </message>
     <message>
         <source>Near-infrared band</source>
