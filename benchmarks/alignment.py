@@ -90,7 +90,7 @@ def states(ground: Ground, images: list[Path], areas: list[geopandas.GeoDataFram
     lines = displaced(ground.roads, by_m)
     runs = [
         joined([
-            sampled(by_state(lines, image, None, is_aligned=is_aligned), displaced(covered, by_m))
+            sampled(by_state(lines, view_of(image), None, is_aligned), displaced(covered, by_m))
             for image, covered in zip(images[1:], areas[1:])
         ])
         for is_aligned in (False, True)

@@ -10,8 +10,7 @@ noise. Beside these, soft clouds cover some roads, and their shadows fall on oth
 - false m, of nothing: meters said to be lost that are there, with events and without
 - per 100 km: stretches over 50 m said to be lost where nothing is planted
 - AUC: of the probability of being lost, by meters
-- states: fractions of the meters of each kind of place, with the ground cover (cover) and without. Above, under water
-  counts as lost
+- states: fractions of the meters of each kind of place
 """
 
 from __future__ import annotations
@@ -44,17 +43,16 @@ from benchmarks.connecting_rasters import STARTER, make_scene
 from benchmarks.quality import DATA, run_core
 from training_core.comparison.alignment import field_in_view
 from training_core.comparison.changes import shapes_of
-from training_core.comparison.covered_roads import ground_cover_along, without_covered
 from training_core.comparison.road_state import View, groups_of, look, pixels_on, places_on, stretches_of
 from training_core.geodata.grid import grid_of
-from training_core.jobs.status import NOT_SEEN, UNDER_WATER
+from training_core.jobs.status import NOT_SEEN
 from training_core.networks.displacement import Field
 from training_core.networks.lines import LineFields, lines_in
 from training_core.networks.road_graph import as_drawn
 
 KINDS = ("copied", "mud", "water", "rubble")
 OFFSETS_M, EVENTS, REACH_M = (0.0, 2.5, 5.0, 10.0), 2, 3.0
-WAYS = ("state", "no cover", "with before", "comparison")
+WAYS = ("state", "with before", "comparison")
 BANDS = (1, 2, 3)
 LOST_FRACTION, SHORTEST_M, LONGEST_M = 0.1, 40.0, 90.0
 CLOUD_FRACTION, CLOUD_M, CLOUD_TO_SHADOW_M = 0.05, 28.0, (45.0, 60.0)
@@ -331,25 +329,21 @@ def field_of(view: View, lines: geopandas.GeoDataFrame) -> Field:
 
 
 def by_state(
-    lines: geopandas.GeoDataFrame, image: Path, before: Optional[Path], has_cover: bool = True, is_aligned: bool = True
+    lines: geopandas.GeoDataFrame, after: View, before: Optional[View], is_aligned: bool = True
 ) -> geopandas.GeoDataFrame:
-    """Return the stretches of `roadstatus`, or what they would be without ground cover or alignment."""
-    roads = as_drawn(lines_in(lines.crs, lines, LineFields(bridge="bridge" if "bridge" in lines else "")))
+    """Return the stretches of `roadstatus`, or what they would be without alignment."""
+    roads = as_drawn(lines_in(lines.crs, lines, LineFields()))
     places = places_on(roads)
-    images = [image, *filter(None, [before])]
-    views = [view_of(each) for each in images]
-    fields = [field_of(view, lines) if is_aligned else None for view in views]
-    looks = [look(view, roads, places, lines.crs, REACH_M, field) for view, field in zip(views, fields)]
-    if has_cover:
-        grounds = [ground_cover_along(str(each), 0, roads, places, lines.crs, bool) for each in images]
-        looks = without_covered(looks, grounds, roads, bool(before))
+    look_after, look_before = (
+        view and look(view, roads, places, lines.crs, REACH_M, field_of(view, lines) if is_aligned else None)
+        for view in (after, before)
+    )
     classes = lines["road_class"] if "road_class" in lines else pandas.Series("", lines.index)
     width_m = lines["width_m"] if "width_m" in lines else pandas.Series(np.nan, lines.index)
     groups = groups_of(classes.to_numpy(object), width_m.to_numpy(float))
-    found = stretches_of(roads, places, looks[:1], looks[1] if before else None, groups, None, shapely.Polygon(), 30.0)
-    is_wet = found.state == UNDER_WATER
-    lost = np.where(is_wet, 1.0, np.nan_to_num(found.lost_probability))
-    columns = {"lost": lost, "said": is_wet | (found.state == NOT_SEEN), "state": found.state}
+    found = stretches_of(roads, places, [look_after], look_before, groups, None, shapely.Polygon(), 30.0)
+    lost, said = np.nan_to_num(found.lost_probability), found.state == NOT_SEEN
+    columns = {"lost": lost, "said": said, "state": found.state}
     return geopandas.GeoDataFrame(columns, geometry=shapes_of(roads, found.intervals), crs=lines.crs)
 
 
@@ -372,13 +366,13 @@ def runs_of(
     ground: Ground, images: list[Path], areas: list[geopandas.GeoDataFrame], by_m: float
 ) -> dict[str, list[Run]]:
     """Return the runs on each image of a ground by each way, with lines displaced by meters."""
-    lines, before, runs = displaced(ground.roads, by_m), ground.raster, {way: [] for way in WAYS}
+    lines, before, runs = displaced(ground.roads, by_m), view_of(ground.raster), {way: [] for way in WAYS}
     for image, covered in zip(images, areas):
         covered = displaced(covered, by_m)
+        after = view_of(image)
         for way, table in (
-            ("state", by_state(lines, image, None)),
-            ("no cover", by_state(lines, image, None, has_cover=False)),
-            ("with before", by_state(lines, image, before)),
+            ("state", by_state(lines, after, None)),
+            ("with before", by_state(lines, after, before)),
             ("comparison", by_comparison(lines, image, f"{by_m:g}")),
         ):
             runs[way].append(sampled(table, covered))
@@ -411,7 +405,7 @@ def show(name: str, way: str, planted: Run, nothing: Run) -> None:
     false_m, nothing_m = (SAMPLE_M * (run.is_said & (run.event < 0)).sum() for run in (planted, nothing))
     per_100_km = nothing.long_false / (len(nothing.event) * SAMPLE_M) * 1e5
     print(
-        f"{name:17}  {way:13} {len(planted.event) * SAMPLE_M:7.0f} {count:7d} {planted.found(planted.is_said):6d} "
+        f"{name:17}  {way:12} {len(planted.event) * SAMPLE_M:7.0f} {count:7d} {planted.found(planted.is_said):6d} "
         f"{planted.found_at(0.9):8d} {false_m:8.0f} {nothing_m:11.0f} {per_100_km:11.1f}  {planted.auc:.3f}",
         flush=True,
     )

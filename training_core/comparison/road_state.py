@@ -60,7 +60,7 @@ class View:
 class Seen:
     """What a view shows at n places along lines: float64 evidence along and beside it.
 
-    NaN where it has no data, or where water covers the line, or cloud, shadow or canopy hides it.
+    NaN where it has no data, or where water covers the line, or clouds hide it.
     """
 
     along: np.ndarray
@@ -154,13 +154,13 @@ def _probability_at(view: View, pixels: np.ndarray) -> np.ndarray:
     return np.where(found == NO_DATA, np.nan, found / CERTAIN)
 
 
-def averaged(values: np.ndarray, line: np.ndarray, window_m: float = _WINDOW_M) -> np.ndarray:
+def averaged(values: np.ndarray, line: np.ndarray) -> np.ndarray:
     """Return the mean of values, (n,) float64, around each place on its line: (n,) float64; NaN stays and is left out.
 
     Lines are (n,) int64, ascending.
     """
     known, place = np.isfinite(values), np.arange(len(values))
-    half = int(window_m / _STEP_M / 2)
+    half = int(_WINDOW_M / _STEP_M / 2)
     begin = np.maximum(place - half, np.searchsorted(line, line, "left"))
     end = np.minimum(place + half + 1, np.searchsorted(line, line, "right"))
     total, count = (np.concatenate([[0], np.cumsum(each)]) for each in (np.where(known, values, 0.0), known))

@@ -42,8 +42,8 @@ class RoadStatus(SegmentOptions):
     """Find the state of known roads after an event: which of them an image still shows, stretch by stretch.
 
     Takes the lines of roads before, for example from OpenStreetMap, and an image after. Each line is cut where its
-    state changes: seen, partly seen, not seen, under water, in a hazard, hidden (by cloud, shadow or trees, or without
-    data in the image) or outside. All fields are kept.
+    state changes: seen, partly seen, not seen, under water, in a hazard, hidden (in given clouds, or without data in
+    the image) or outside. All fields are kept.
 
     Maps are often some meters off. So the lines are first moved, only to look, onto the roads that the model sees up to
     15 m away: neighbors alike, since the offset varies smoothly. A log entry tells the offsets, and arrows can show
@@ -53,9 +53,9 @@ class RoadStatus(SegmentOptions):
     image. A class that the model hardly sees anywhere is therefore never said to be lost with certainty. With an image
     before, what the model did not see even then does not count as lost.
 
-    Where the model sees no road, color, texture and form in the image tell water, cloud, shadow and dense trees. With a
-    near-infrared band, an index tells water. Layers or masks of water and clouds replace what is found. A bridge over
-    water is not under water if it has the tag, or if an image before shows the same water.
+    With a near-infrared band, an index tells water where the model sees no road. Layers or masks of water replace it.
+    Clouds, shadows and trees are not recognized unless they are given as clouds: roads under them may be not seen. A
+    bridge over water is not under water if it has the tag. To the index, water that an image before shows is not new.
 
     The field lost_probability is the mean probability that the road is lost, where about one meter in ten is. From 0.5
     on a place is not seen, and from 0.2 on partly seen. The fields evidence, beside, expected and evidence_before are
@@ -90,11 +90,11 @@ class RoadStatus(SegmentOptions):
     )
     water: str = option("", "Water", kind=AREAS).help(
         "Polygons or a raster mask of water on the newest image, such as flood polygons of Copernicus EMS or UNOSAT. "
-        "They replace the water that is found in it."
+        "They replace the water that the index tells in it."
     )
     clouds: str = option("", "Clouds", kind=AREAS).help(
-        "Polygons or a raster mask of clouds on the newest image, such as one of s2cloudless. They replace the clouds "
-        "that are found in it. Shadows and trees are still found."
+        "Polygons or a raster mask of clouds on the newest image, such as one of s2cloudless, and of shadows or "
+        "trees. Roads in them are hidden."
     )
     near_infrared: int = option(0, "Near-infrared band", within=(0, 1000)).help(
         "Number of the near-infrared band of all images, from which an index (NDWI) tells water. 0 means that there is "

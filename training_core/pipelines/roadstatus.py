@@ -16,7 +16,7 @@ import shapely
 
 from ..comparison.alignment import along, arrows_of, field_in_view, told
 from ..comparison.changes import shapes_of
-from ..comparison.covered_roads import given_along, ground_cover_along, without_covered
+from ..comparison.covered_roads import given_along, water_along, without_covered
 from ..comparison.image_view import view_of
 from ..comparison.road_state import (
     Seen,
@@ -89,9 +89,9 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         asked = read_asked(job, roads, plane, reporter)
         after = newest_first(expand([job.raster, *job.rasters]), job.dates)
         images = [*(image for image, _ in after), *filter(None, [job.before])]
-        grounds, given = _grounds(images, roads, plane, job, reporter)
+        wet, given = _covers(images, roads, plane, job, reporter)
         looks, moves = _looks(images, roads, plane, job, reporter)
-        looks = without_covered(looks, grounds, roads, bool(job.before), *given)
+        looks = without_covered(looks, wet, roads, bool(job.before), *given)
         before = looks.pop() if job.before else None
         reporter.progress(0.95, "Finding states")
         groups = _groups(layer, roads.lines, job)
@@ -186,16 +186,16 @@ def _arrows(
     return settled(table.to_crs(layer.crs), middle_of(layer))
 
 
-def _grounds(
+def _covers(
     images: list[str], roads: RoadGraph, plane: pyproj.CRS, job: RoadStatus, reporter: Reporter
 ) -> tuple[list[np.ndarray], tuple[np.ndarray | None, ...]]:
-    """Return the ground cover along the roads in each image, and where the water and clouds lie that are given."""
+    """Return where water lies by its index along the roads in each image, and the water and clouds that are given."""
     places, check = places_on(roads), reporter.check_cancelled
     given = tuple(
         given_along(path, what, roads, places, plane, reporter) if path else None
         for path, what in ((job.water, "water"), (job.clouds, "clouds"))
     )
-    return [ground_cover_along(each, job.near_infrared, roads, places, plane, check) for each in images], given
+    return [water_along(each, job.near_infrared, roads, places, plane, check) for each in images], given
 
 
 def _groups(layer: geopandas.GeoDataFrame, lines: Lines, job: RoadStatus) -> tuple[np.ndarray, ...]:

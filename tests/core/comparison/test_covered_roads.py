@@ -1,4 +1,4 @@
-"""What covers known roads: evidence, images before, bridges, and what a person gives against what is found."""
+"""What covers known roads: evidence, images before, bridges, and what a person gives against an index of water."""
 
 import numpy as np
 import pyproj
@@ -14,13 +14,11 @@ from training_core.errors import RoadSegError
 from training_core.events import Reporter
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import as_drawn
-from training_core.segmentation.ground_cover import CANOPY, CLOUD, OTHER, SHADOW, WATER
 
-CLASSES = np.array([OTHER, WATER, CLOUD, SHADOW, CANOPY])
-NOWHERE = np.zeros(len(CLASSES), dtype=bool)
-GROUND = np.eye(len(CLASSES))
 PLANE = pyproj.CRS(UTM)
 X, Y = NORTH_UP.c, NORTH_UP.f
+# Places along a road, one each 2 m: a river that an image before shows as well, a flood, and ground.
+RIVER, FLOOD, DRY = np.eye(3, dtype=bool)
 
 
 def road_of(length_m, bridge=False):
@@ -28,42 +26,42 @@ def road_of(length_m, bridge=False):
 
 
 def seen(log_odds):
-    evidence = np.full(len(CLASSES), float(log_odds))
-    return Seen(evidence, evidence, ~NOWHERE, NOWHERE)
+    evidence = np.full(len(DRY), float(log_odds))
+    return Seen(evidence, evidence, np.ones(len(DRY), dtype=bool), np.zeros(len(DRY), dtype=bool))
 
 
-def found(after=-2, before=None, ground_before=None, bridge=False, **given):
-    """Classes of ground on which a road is under water, and on which it is hidden; it lies on one after the other."""
-    looks = [seen(after), *([] if before is None else [seen(before)])]
-    road = road_of(2 * len(CLASSES), bridge)  # a place each 2 m
-    look, *_ = without_covered(looks, [GROUND, ground_before], road, before is not None, **given)
-    is_hidden = np.isnan(look.along) & ~look.under_water
+def found(after=-2, has_before=False, bridge=False, **given):
+    """Where a road is under water, and where it is hidden."""
+    looks, wet = [seen(after), seen(2)][: 1 + has_before], [RIVER | FLOOD, RIVER][: 1 + has_before]
+    look, *_ = without_covered(looks, wet, road_of(2 * len(DRY), bridge), has_before, **given)
     assert np.isnan(look.along[look.under_water]).all()
-    return CLASSES[look.under_water].tolist(), CLASSES[is_hidden].tolist()
+    return look.under_water.tolist(), (np.isnan(look.along) & ~look.under_water).tolist()
 
 
-def test_ground_covers_only_roads_that_are_not_seen():
-    assert found() == ([WATER], [CLOUD, SHADOW, CANOPY])
-    assert found(after=1) == ([], [])
+NOWHERE = [False] * len(DRY)
 
 
-def test_a_bridge_is_not_under_water():
-    assert found(bridge=True) == ([], [CLOUD, SHADOW, CANOPY])
-    # Nor is a road over water that was there before.
-    assert found(before=2, ground_before=GROUND) == ([], [CLOUD, SHADOW])
+def test_an_index_of_water_counts_where_no_road_is_seen():
+    assert found() == ((RIVER | FLOOD).tolist(), NOWHERE)
+    assert found(after=1) == (NOWHERE, NOWHERE)
 
 
-def test_trees_hide_only_roads_that_were_not_seen_before():
-    other = np.tile(GROUND[OTHER], (len(CLASSES), 1))
-    assert found(before=2, ground_before=other) == ([WATER], [CLOUD, SHADOW])
-    assert found(before=-2, ground_before=other) == ([WATER], [CLOUD, SHADOW, CANOPY])
+def test_neither_a_bridge_nor_a_road_over_water_that_was_there_before_is_under_water():
+    assert found(bridge=True) == (NOWHERE, NOWHERE)
+    assert found(has_before=True) == (FLOOD.tolist(), NOWHERE)
 
 
-def test_what_a_person_gives_replaces_what_is_found_even_where_a_road_is_seen():
-    given = CLASSES == OTHER
-    assert found(water=given, cloud=given) == ([OTHER], [SHADOW, CANOPY])
-    assert found(after=1, water=given, cloud=given) == ([OTHER], [])
-    assert found(water=given, bridge=True)[0] == []
+def test_what_a_person_gives_counts_even_where_a_road_is_seen_and_replaces_the_index():
+    for after in (-2, 1):
+        assert found(after, has_before=True, water=RIVER, clouds=DRY) == (RIVER.tolist(), DRY.tolist())
+    assert found(water=RIVER, bridge=True) == (NOWHERE, NOWHERE)
+    assert found(clouds=DRY) == ((RIVER | FLOOD).tolist(), DRY.tolist())
+
+
+def test_what_a_person_gives_is_of_the_newest_image_alone():
+    looks = without_covered([seen(-2)] * 2, [FLOOD, FLOOD], road_of(2 * len(DRY)), False, water=DRY, clouds=RIVER)
+    assert [look.under_water.tolist() for look in looks] == [DRY.tolist(), FLOOD.tolist()]
+    assert [np.isnan(look.along).tolist() for look in looks] == [(DRY | RIVER).tolist(), FLOOD.tolist()]
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from training_core.jobs import JOBS
 
 # Outputs that no job reads, and how the names of the others end.
 UNREAD = (jobs.HTML_OUTPUT, jobs.GRAPHML_OUTPUT)
+# A layer to look at.
+NOT_MADE = {("roadstatus", "arrows")}
 ENDINGS = {
     jobs.RASTER_OUTPUT: ".tif", jobs.VECTOR_OUTPUT: ".gpkg", jobs.GEOPACKAGE_OUTPUT: ".gpkg",
     jobs.OSM_OUTPUT: ".osm.pbf", jobs.MODEL_OUTPUT: ".safetensors", jobs.ONNX_OUTPUT: ".onnx",

@@ -105,7 +105,7 @@ def test_each_output_of_each_job_has_a_row_for_each_input_that_takes_it():
     made = [(run.split()[0], field, name) for run in pairs.RUNS for field, name in pairs.outputs(run).items()]
     assert {(job, field) for job, field, _ in made} == {
         output for output, kind in kinds.items() if kind in pairs.ENDINGS
-    }
+    } - pairs.NOT_MADE
     held = {(job, field) for job, field, name in made if any(file.startswith(name) for file in pairs.HOLDS)}
     assert held == {(job, field) for job, field, _ in made if kinds[job, field] not in pairs.UNREAD}
     rows = {name: {*row} - {*pairs.HOLDS} for name, row in pairs.RIGHT.items()}

@@ -125,9 +125,24 @@ def test_water_and_clouds_that_a_person_gives_are_states_but_not_on_bridges(town
     assert table.groupby("name")["state"].agg(list)["b"] == [SEEN]
 
 
+def test_a_near_infrared_band_tells_water_that_was_not_there_before(town, learned, lines, flooded, tmp_path):
+    nowhere, wet = np.zeros((2, SIDE_PX, SIDE_PX), dtype=bool)
+    wet[110:, 125:155] = True
+
+    def with_infrared(raster, name, wet):
+        with rasterio.open(raster) as dataset:
+            values = np.concatenate([dataset.read(), np.where(wet, 10, 200)[None].astype(np.uint8)])
+        return write_raster(tmp_path / name, values, photometric="rgb", alpha="no")
+
+    after = with_infrared(flooded, "wet.tif", wet)
+    dry, as_wet = (with_infrared(town.raster, *each) for each in (("dry.tif", nowhere), ("as wet.tif", wet)))
+    for before, state in (("", UNDER_WATER), (dry, UNDER_WATER), (as_wet, NOT_SEEN)):
+        table, _ = found(learned, lines, after, before=before, near_infrared=4)
+        assert table[table["state"] != SEEN][["name", "state"]].to_numpy().tolist() == [["b", state]]
+
+
 def test_what_leaves_little_to_find_is_told(learned, lines, tmp_path):
-    rough = np.random.default_rng(0).normal(60, 12, (1, SIDE_PX, SIDE_PX)).repeat(3, axis=0)
-    blank = write_raster(tmp_path / "blank.tif", rough.astype(np.uint8))
+    blank = write_raster(tmp_path / "blank.tif", np.full((3, SIDE_PX, SIDE_PX), 60, dtype=np.uint8))
     far = write_layer(tmp_path / "far.gpkg", on_map(box(5000, 0, 5100, 100)))
     told = []
     status = str(tmp_path / "status.gpkg")
