@@ -29,16 +29,17 @@ LANGUAGES = {"de": "German", "es": "Spanish", "fr": "French"}
 
 _FLAGS = QgsProcessingParameterDefinition.Flag
 _SOURCE = QgsProcessing.SourceType
-_GEOMETRIES = {
+_KINDS = {
     _SOURCE.TypeVectorPoint: "points",
     _SOURCE.TypeVectorLine: "lines",
     _SOURCE.TypeVectorPolygon: "polygons",
+    _SOURCE.TypeRaster: "raster",
+    _SOURCE.TypeMesh: "mesh",
 }
 _TYPES = {
     "authcfg": "login that QGIS keeps",
     "boolean": "yes or no",
     "extent": "extent",
-    "layer": "raster or mesh layer",
     "multilayer": "raster layers",
     "raster": "raster layer",
     "rasterDestination": "raster file",
@@ -158,9 +159,11 @@ def _type(parameter: QgsProcessingParameterDefinition) -> str:
         whole = parameter.dataType() == QgsProcessingParameterNumber.Type.Integer
         return "whole number" if whole else "number"
     if kind == "source":
-        return " or ".join(_GEOMETRIES[geometry] for geometry in parameter.dataTypes())
+        return " or ".join(_KINDS[geometry] for geometry in parameter.dataTypes())
+    if kind == "layer":
+        return " or ".join(_KINDS[each] for each in parameter.dataTypes()) + " layer"
     if kind in ("sink", "vectorDestination"):
-        return _GEOMETRIES[parameter.dataType()]
+        return _KINDS[parameter.dataType()]
     if kind == "file" and parameter.behavior() == QgsProcessingParameterFile.Behavior.Folder:
         return "folder"
     if kind == "multilayer" and parameter.layerType() == _SOURCE.TypeFile:

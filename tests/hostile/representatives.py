@@ -12,7 +12,7 @@ from typing import Any
 REPRESENTATIVES = {
     "bounds": (
         "vectorize, a probability: noise around the threshold",
-        "cleannetwork, lines that all cross", "comparenetworks, a line again and again",
+        "cleannetwork, lines that all cross",
         "mapregion, an area that crosses itself everywhere",
     ),
     "checkpoints": (
@@ -55,7 +55,6 @@ REPRESENTATIVES = {
     ),
     "profiles": (
         "profile before: format is true", "profile after: fuzzed 1", "profile before: markup in hardware",
-        "profile, a tile of 8192 px",
     ),
     "rasters": (
         "vectorize, complex64 values", "segment, NaN alone", "suggestlabels, a scale of nan", "vectorize, 1 x 1 px",

@@ -69,40 +69,20 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
     written = list(filter(None, (job.status, job.reached, job.arrows)))
     for path in written:
         check_vector_output(path, written.count(path))
-    images = [job.raster, *job.rasters, *filter(None, [job.before])]
-    areas = filter(None, [job.water, job.clouds])
-    read = [*with_sources([*images, *areas]), job.lines, job.hazards, job.aoi, job.sites, job.districts, job.model]
+    rasters = filter(None, [job.raster, *job.rasters, job.before, job.water, job.clouds])
+    read = [*with_sources(rasters), job.lines, job.hazards, job.aoi, job.sites, job.districts, job.model]
     with Outputs(read) as outputs:
         paths, staged = outputs.stage_fields(job, "status", "reached", "arrows", "report")
         reporter.progress(0, "Reading")
-        named, of_lines = (job.class_field, job.width_field), LineFields(job.lines_bridge_field)
-        layer = read_line_layer(job.lines, _PURPOSE, of_lines, reporter, filter(None, named))
-        require_features(layer, job.lines, _PURPOSE)
-        require_fields(layer, named, job.lines, _PURPOSE)
-        check_numbers(layer, job.width_field, job.lines, _PURPOSE, reporter)
-        plane = shared_plane(layer, of=job.lines)
-        area = area_in(plane, read_area(job.aoi)) if job.aoi else None
-        hazards = shapely.Polygon()
-        if job.hazards:
-            hazards = area_in(plane, read_polygons(job.hazards, "hazards", reporter))
-        roads = as_drawn(without_copies(lines_in(plane, layer, of_lines)))
+        layer, roads, plane = _known_roads(job, reporter)
         asked = read_asked(job, roads, plane, reporter)
         after = newest_first(expand([job.raster, *job.rasters]), job.dates)
-        images = [*(image for image, _ in after), *filter(None, [job.before])]
-        wet, given = _covers(images, roads, plane, job, reporter)
-        looks, moves = _looks(images, roads, plane, job, reporter)
-        looks = without_covered(looks, wet, roads, bool(job.before), *given)
-        before = looks.pop() if job.before else None
-        reporter.progress(0.95, "Finding states")
-        groups = _groups(layer, roads.lines, job)
-        stretches = stretches_of(roads, places_on(roads), looks, before, groups, area, hazards, job.min_stretch_m)
+        stretches, moves = _stretches(job, layer, roads, after, plane, reporter)
         reporter.progress(0.96, "Finding what they mean")
         results = find_results(job, asked, roads, stretches, reporter)
-        fields = {**_decided_by(stretches, after), **results.fields}
-        table = _table(layer, roads, stretches, fields, plane, reporter)
+        table = _table(layer, roads, stretches, {**_decided_by(stretches, after), **results.fields}, plane, reporter)
         _warn(table, job, reporter)
-        tables = {"status": table, "arrows": _arrows(layer, roads, moves[0], plane)}
-        tables |= {} if results.reached is None else {"reached": results.reached}
+        tables = {"status": table, "arrows": _arrows(layer, roads, moves[0], plane), "reached": results.reached}
         tables = {name: each for name, each in tables.items() if name in staged}
         write_tables(tables, staged, {"status": "LineString", "arrows": "LineString", "reached": "Point"})
         if "report" in staged:
@@ -114,6 +94,36 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
     numbers |= {f"{state.replace(' ', '_')}_m": float(lengths_m.get(state, 0.0)) for state in STATES}
     reporter.log("; ".join(f"{state} {lengths_m[state]:,.0f} m" for state in STATES if state in lengths_m) + ".")
     return {**paths, **numbers, **results.numbers}
+
+
+def _known_roads(job: RoadStatus, reporter: Reporter) -> tuple[geopandas.GeoDataFrame, RoadGraph, pyproj.CRS]:
+    """Return the layer of known roads as read, its lines as drawn, and the plane in which these lie."""
+    fields, of_lines = (job.class_field, job.width_field), LineFields(job.lines_bridge_field)
+    layer = read_line_layer(job.lines, _PURPOSE, of_lines, reporter, filter(None, fields))
+    require_features(layer, job.lines, _PURPOSE)
+    require_fields(layer, fields, job.lines, _PURPOSE)
+    check_numbers(layer, job.width_field, job.lines, _PURPOSE, reporter)
+    plane = shared_plane(layer, of=job.lines)
+    return layer, as_drawn(without_copies(lines_in(plane, layer, of_lines))), plane
+
+
+def _stretches(
+    job: RoadStatus, layer: geopandas.GeoDataFrame, roads: RoadGraph, after: list[DatedImage], plane: pyproj.CRS,
+    reporter: Reporter,
+) -> tuple[Stretches, list[Optional[Field]]]:  # fmt: skip
+    """Return the stretches of known roads, and how the roads move onto those in each image."""
+    area = area_in(plane, read_area(job.aoi)) if job.aoi else None
+    hazards = shapely.Polygon()
+    if job.hazards:
+        hazards = area_in(plane, read_polygons(job.hazards, "hazards", reporter))
+    images = [*(image for image, _ in after), *filter(None, [job.before])]
+    wet, given = _covers(images, roads, plane, job, reporter)
+    looks, moves = _looks(images, roads, plane, job, reporter)
+    looks = without_covered(looks, wet, roads, bool(job.before), *given)
+    before = looks.pop() if job.before else None
+    reporter.progress(0.95, "Finding states")
+    groups = _groups(layer, roads.lines, job)
+    return stretches_of(roads, places_on(roads), looks, before, groups, area, hazards, job.min_stretch_m), moves
 
 
 def _record(

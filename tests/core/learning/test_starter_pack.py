@@ -148,6 +148,7 @@ def test_scores_within_a_tolerance_are_those_of_the_core():
     assert int((near[truth == ROAD] >= 0.9).sum()) == matches.found
 
 
+@pytest.mark.slow
 def test_twenty_steps_lower_the_loss_and_give_weights_that_the_core_takes(monkeypatch, pack, tmp_path, capsys):
     (row,) = trained(monkeypatch, pack, tmp_path, "--steps", "20")
     losses = [float(line.rpartition(" ")[2]) for line in capsys.readouterr().out.splitlines() if "loss" in line]

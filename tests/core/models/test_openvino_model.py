@@ -119,6 +119,7 @@ def test_an_onnx_model_needs_it(graph, engine):
     assert choose_engine("auto", FP32, engines_for(graph), None, print).name == OPENVINO
 
 
+@pytest.mark.slow
 def test_every_job_that_takes_a_model_takes_an_onnx_file(town, learned_onnx, tmp_path):
     common = {"model": learned_onnx, "threads": 1, "precision": FP32}
     result = segment.run(Segment(raster=town.raster, mask=str(tmp_path / "mask.tif"), **common), Reporter())

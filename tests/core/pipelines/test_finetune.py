@@ -142,6 +142,7 @@ def test_the_model_keeps_some_of_its_base_models_weights_and_its_threshold_where
     assert not any("interpolation" in note for note in plain.training["notes"])
 
 
+@pytest.mark.slow
 def test_a_base_model_of_other_bands_adapts_and_its_encoder_learns_like_the_rest(planted, tmp_path):
     gray = make_town(tmp_path, "gray", bands=1)
     events = []

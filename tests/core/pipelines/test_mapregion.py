@@ -140,6 +140,7 @@ def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learne
     assert one.geometry.geom_equals_exact(other.geometry, 0).all() and one["width_m"].equals(other["width_m"])
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_bytes_and_the_network_of_one(mapped, learned, tmp_path):
     base, first = mapped
     exact = {**EXACT, "threads": 2}
@@ -286,6 +287,7 @@ def test_a_scene_in_another_crs_joins_the_same_network(land, learned, tmp_path):
     assert roads[roads["component"] == 1].union_all().length > 0.8 * roads.union_all().length
 
 
+@pytest.mark.slow
 def test_all_masks_lie_on_the_grid_of_the_finest_scene_and_lines_are_the_same(land, learned, tmp_path):
     """Scenes at half the model's pixels, others at the model's; a finer one that comes later moves masks, no road."""
 

@@ -172,6 +172,7 @@ def test_the_halo_of_the_model_file_is_taken(town, tmp_path):
     assert any("128 px is used" in event.message for event in events if isinstance(event, Log))
 
 
+@pytest.mark.slow
 def test_where_the_model_file_has_no_halo_it_is_measured_on_the_image(planted, tmp_path, monkeypatch):
     """Where nothing is road, whatever is cut off, the narrowest will do."""
     monkeypatch.setattr("training_core.segmentation.segmenter.MEASURED_FROM_PX", 300 * 300)

@@ -31,6 +31,7 @@ def little_memory(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 48 * MIB)
 
 
+@pytest.mark.slow
 def test_all_limits_are_measured(monkeypatch):
     readings_mhz = itertools.chain([1200.0], itertools.repeat(3000.0))
     monkeypatch.setattr(machine_facts, "frequency_mhz", lambda cpus: next(readings_mhz))
