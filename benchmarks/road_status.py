@@ -4,7 +4,8 @@ Run with the runtime's Python: `$(make -s runtime-python) benchmarks/road_status
 the project. About one in ten meters of road is covered, in areas around stretches of 40 to 90 m, with ground copied
 from beside it: as it is, as mud (tinted brown), as water (smooth, blue-brown) or as rubble (noise). Lines are displaced
 by up to 10 m, in directions that turn over the area. The image after is also less sharp, and has other colors and
-noise. Beside these, soft clouds cover some roads, and their shadows fall on others. Rasters in the folder are kept.
+noise. Beside these, soft clouds cover some roads, and their shadows fall on others. Both are
+given as clouds, but for one way. Rasters in the folder are kept.
 
 - found: events of which half is said to be lost, as the state says, and at 90 % precision by meters
 - false m, of nothing: meters said to be lost that are there, with events and without
@@ -20,7 +21,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 
@@ -50,9 +51,9 @@ from training_core.networks.displacement import Field
 from training_core.networks.lines import LineFields, lines_in
 from training_core.networks.road_graph import as_drawn
 
-KINDS = ("copied", "mud", "water", "rubble")
+KINDS, SKY = ("copied", "mud", "water", "rubble"), ("cloud", "shadow")
 OFFSETS_M, EVENTS, REACH_M = (0.0, 2.5, 5.0, 10.0), 2, 3.0
-WAYS = ("state", "with before", "comparison")
+WAYS = ("state", "with before", "no clouds given", "comparison")
 BANDS = (1, 2, 3)
 LOST_FRACTION, SHORTEST_M, LONGEST_M = 0.1, 40.0, 90.0
 CLOUD_FRACTION, CLOUD_M, CLOUD_TO_SHADOW_M = 0.05, 28.0, (45.0, 60.0)
@@ -181,7 +182,7 @@ def plant(ground: Ground, lost: geopandas.GeoDataFrame, path: Path, seed: int) -
         if kind == "shadow":
             covered *= 1 - 0.55 * alpha
         covered += (kind == "cloud") * alpha * (1.1 * bright[:, None, None] - covered)
-    is_event = ~lost["kind"].isin(("cloud", "shadow"))
+    is_event = ~lost["kind"].isin(SKY)
     for area, kind in zip(lost.geometry[is_event], lost["kind"][is_event]):
         mask = burnt(geopandas.GeoSeries([area], crs=lost.crs))
         new = textured(copied(values, mask, is_road, pixel_m), kind, bright, pixel_m.mean(), random)
@@ -289,7 +290,7 @@ def sampled(lines: geopandas.GeoDataFrame, areas: geopandas.GeoDataFrame) -> Run
     for number, area in enumerate(areas.geometry):
         is_in = shapely.contains(area, points)
         kind[is_in] = areas["kind"].iloc[number]
-        event[is_in] = -1 if areas["kind"].iloc[number] in ("cloud", "shadow") else number
+        event[is_in] = -1 if areas["kind"].iloc[number] in SKY else number
     said = lines["said"].to_numpy(dtype=bool)[row]
     false_m = np.bincount(row, SAMPLE_M * (said & (event < 0)), minlength=len(lines))
     state = lines["state"].to_numpy(object)[row]
@@ -329,15 +330,18 @@ def field_of(view: View, lines: geopandas.GeoDataFrame) -> Field:
 
 
 def by_state(
-    lines: geopandas.GeoDataFrame, after: View, before: Optional[View], is_aligned: bool = True
-) -> geopandas.GeoDataFrame:
-    """Return the stretches of `roadstatus`, or what they would be without alignment."""
+    lines: geopandas.GeoDataFrame, after: View, before: Optional[View], is_aligned: bool = True,
+    clouds: Optional[shapely.Geometry] = None,
+) -> geopandas.GeoDataFrame:  # fmt: skip
+    """Return the stretches of `roadstatus` with clouds that are given, or what they would be without alignment."""
     roads = as_drawn(lines_in(lines.crs, lines, LineFields()))
     places = places_on(roads)
     look_after, look_before = (
         view and look(view, roads, places, lines.crs, REACH_M, field_of(view, lines) if is_aligned else None)
         for view in (after, before)
     )
+    is_hidden = shapely.contains_xy(clouds or shapely.Polygon(), roads.points_at(places))
+    look_after = replace(look_after, along=np.where(is_hidden, np.nan, look_after.along))
     classes = lines["road_class"] if "road_class" in lines else pandas.Series("", lines.index)
     width_m = lines["width_m"] if "width_m" in lines else pandas.Series(np.nan, lines.index)
     groups = groups_of(classes.to_numpy(object), width_m.to_numpy(float))
@@ -369,10 +373,11 @@ def runs_of(
     lines, before, runs = displaced(ground.roads, by_m), view_of(ground.raster), {way: [] for way in WAYS}
     for image, covered in zip(images, areas):
         covered = displaced(covered, by_m)
-        after = view_of(image)
+        after, clouds = view_of(image), covered.geometry[covered["kind"].isin(SKY)].union_all()
         for way, table in (
-            ("state", by_state(lines, after, None)),
-            ("with before", by_state(lines, after, before)),
+            ("state", by_state(lines, after, None, clouds=clouds)),
+            ("with before", by_state(lines, after, before, clouds=clouds)),
+            ("no clouds given", by_state(lines, after, None)),
             ("comparison", by_comparison(lines, image, f"{by_m:g}")),
         ):
             runs[way].append(sampled(table, covered))
@@ -385,7 +390,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
     pooled: dict[tuple[str, str], list[Run]] = {}
-    print("ground      moved  way           meters  events  found  at 90 %  false m  of nothing  per 100 km    AUC")
+    print("ground      moved  way              meters  events  found  at 90 %  false m  of nothing  per 100 km    AUC")
     for ground, images, areas in planted_events(folder):
         for by_m in OFFSETS_M:
             for way, (nothing, *planted) in runs_of(ground, images, areas, by_m).items():
@@ -405,7 +410,7 @@ def show(name: str, way: str, planted: Run, nothing: Run) -> None:
     false_m, nothing_m = (SAMPLE_M * (run.is_said & (run.event < 0)).sum() for run in (planted, nothing))
     per_100_km = nothing.long_false / (len(nothing.event) * SAMPLE_M) * 1e5
     print(
-        f"{name:17}  {way:12} {len(planted.event) * SAMPLE_M:7.0f} {count:7d} {planted.found(planted.is_said):6d} "
+        f"{name:17}  {way:15} {len(planted.event) * SAMPLE_M:7.0f} {count:7d} {planted.found(planted.is_said):6d} "
         f"{planted.found_at(0.9):8d} {false_m:8.0f} {nothing_m:11.0f} {per_100_km:11.1f}  {planted.auc:.3f}",
         flush=True,
     )
@@ -414,7 +419,7 @@ def show(name: str, way: str, planted: Run, nothing: Run) -> None:
 def show_states(run: Run) -> None:
     """Print the meters of each kind of place, and the fraction of them in each state."""
     words = np.unique(run.state.astype(str))
-    for kind in (*KINDS, "cloud", "shadow", "nothing"):
+    for kind in (*KINDS, *SKY, "nothing"):
         here = run.state[run.kind == kind]
         shares = ", ".join(f"{word} {(here == word).mean():.3f}" for word in words if (here == word).any())
         print(f"    {kind:8} {len(here) * SAMPLE_M:8.0f} m: {shares}")
