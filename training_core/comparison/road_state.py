@@ -43,8 +43,8 @@ _PARTLY, _LOST = 0.2, 0.5
 _WIDTHS_M = (4.0, 6.0, 9.0, 14.0)
 # Fraction of roads that are lost in the events on which the coefficients are fitted: expected where nothing is known.
 LOST_FRACTION = 0.1
-COEFFICIENTS = {"constant": -3.191, "evidence": -0.894, "expected": 0.726}
-COEFFICIENTS_WITH_BEFORE = {"constant": -3.963, "evidence": -1.621, "before": 1.128}
+COEFFICIENTS = {"constant": -3.009, "evidence": -0.852, "expected": 0.653}
+COEFFICIENTS_WITH_BEFORE = {"constant": -3.727, "evidence": -1.177, "before": 0.829}
 
 
 @dataclass(frozen=True, eq=False)
