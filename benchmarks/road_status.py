@@ -44,7 +44,7 @@ from benchmarks.connecting_rasters import STARTER, make_scene
 from benchmarks.quality import DATA, run_core
 from training_core.comparison.alignment import field_in_view
 from training_core.comparison.changes import shapes_of
-from training_core.comparison.road_state import View, groups_of, look, pixels_on, places_on, stretches_of
+from training_core.comparison.road_state import View, groups_of, look, places_on, stretches_of
 from training_core.geodata.grid import grid_of
 from training_core.jobs.status import NOT_SEEN
 from training_core.networks.displacement import Field
@@ -324,7 +324,7 @@ def view_of(image: Path) -> View:
 
 def field_of(view: View, lines: geopandas.GeoDataFrame) -> Field:
     """Return the field from lines to the roads that a view shows."""
-    field = field_in_view(view, as_drawn(lines_in(lines.crs, lines, LineFields())), pixels_on(view.grid, lines.crs))
+    field = field_in_view(view, as_drawn(lines_in(lines.crs, lines, LineFields())), lines.crs)
     assert field is not None
     return field
 

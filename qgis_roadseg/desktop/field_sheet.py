@@ -1,6 +1,6 @@
 """Field sheet: what the map shows as a print layout of one page, with legend, scale bar and coordinates in its frame.
 
-Of roads with their state, the places to check are listed.
+A layer of roads with their state adds a list of the places to check.
 
 Scope: the layout. Independent of the window that opens it; QGIS' layout designer edits and exports it.
 """

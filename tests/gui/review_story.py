@@ -21,11 +21,11 @@ from tests.gui.live_story import Frames, click_on_map, longest_in_view, on_scree
 from tests.gui.stage import Stage, Until
 from tests.gui.story import pause, run_opened, start
 
-# So many places of the sample are judged by rote, of which this one is skipped before.
+# Number of places of the sample that are accepted one after another, and the one that is skipped first.
 JUDGED, SKIPPED = 24, 3
 # More roads than at the model's own threshold, and more false ones, which a review finds quickly.
 THRESHOLD = 0.2
-# A road that the model hardly sees is traced with a click each so many meters.
+# Distance between the clicks that trace a road which the model hardly sees, in meters.
 EACH_M = 60
 # Layers, named after their files.
 NETWORK, PROBABILITY, REVIEWED, SAMPLE = "roads", "probability", "reviewed", "sample"
@@ -179,7 +179,7 @@ def draw_missing(stage: Stage, pictures: Path, true_roads: QgsGeometry, frames: 
 
 
 def learn(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
-    """Learn from the review, by the panel's button; judged roads stay, all others are extracted anew."""
+    """Learn from the review, by the panel's button; reviewed roads stay, all others are extracted again."""
     stage.step("learn")
     hands.click(panel().learn)
     files = {"OUTPUT": str(pictures / "reviewed.gpkg"), "MODEL": str(pictures / "learned.safetensors")}

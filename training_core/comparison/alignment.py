@@ -10,18 +10,19 @@ shift, with an annealed bandwidth). To another network, it is the distance to th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Optional
 
 import numpy as np
+import pyproj
 import shapely
 
+from ..geodata.grid import is_on_grid, pixels_on
 from ..geodata.parallel_arrays import selected
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..networks.displacement import Field, Offsets, find_field
 from ..networks.road_graph import Places, RoadGraph, places_along
 from ..networks.surroundings import log_odds
-from .road_state import View, is_on_grid
+from .road_state import View
 
 # Distance of places, and the most of them: anywhere, and on the image.
 _SPACING_M, _MAX_ANYWHERE, _MAX_PLACES = 5.0, 1_000_000, 100_000
@@ -37,12 +38,9 @@ _OF_REACH, _STIFF = (*[1.0] * 3, *[0.5] * 3, *[0.25] * 3), 30.0
 _ARROWS_M, _SHORTEST_ARROW_M = 50.0, 0.05
 
 
-def field_in_view(view: View, roads: RoadGraph, to_pixels: Callable[[np.ndarray], np.ndarray]) -> Optional[Field]:
-    """Return the field from lines, `as_drawn`, to the roads that a view shows; None if no line lies on it.
-
-    `to_pixels` leads from points of their plane, (n, 2) float64, to columns and
-    rows of the view.
-    """
+def field_in_view(view: View, roads: RoadGraph, plane: pyproj.CRS) -> Optional[Field]:
+    """Return the field from lines, `as_drawn` in a plane, to the roads in a view; None if no line lies on it."""
+    to_pixels = pixels_on(view.grid, plane)
     places = _places(roads, _SPACING_M, _MAX_ANYWHERE)
     length_m = roads.length_m.sum() / max(1, len(places))
     is_on = is_on_grid(view.grid, to_pixels(roads.points_at(places)))

@@ -2,7 +2,7 @@
 
 Scope: lines in meters, images of ground, and layers or masks that a person gives. Independent of how a state is found.
 What a person gives wins. An index of water counts only where the model sees no road. A bridge is not under water: a
-line tagged so, or one over water that an image before shows as well.
+line tagged so. Water that an image before shows as well is not new.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import shapely
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.grid import grid_of
+from ..geodata.grid import grid_of, is_on_grid, pixels_on
 from ..geodata.rasters import open_image, open_mask
 from ..geodata.road_raster import band_raster, pixels_at
 from ..geodata.sources import is_raster
@@ -24,7 +24,7 @@ from ..geodata.vectors import read_polygons
 from ..geodata.water_index import water_at
 from ..networks.lines import area_in
 from ..networks.road_graph import Places, RoadGraph
-from .road_state import Seen, pixels_on, places_on
+from .road_state import Seen
 
 # From this on, a raster that a person gives as a probability means yes.
 _YES = 0.5
@@ -45,29 +45,28 @@ def water_along(
 
 
 def without_covered(
-    looks: Sequence[Seen], wet: Sequence[np.ndarray], roads: RoadGraph, has_before: bool,
+    looks: Sequence[Seen], wet: Sequence[np.ndarray], wet_before: np.ndarray | None, is_bridge: np.ndarray,
     water: np.ndarray | None = None, clouds: np.ndarray | None = None,
 ) -> list[Seen]:  # fmt: skip
-    """Return looks without evidence where roads are covered, by where an index tells water in each one, (n,) bool.
+    """Return looks at places without evidence where these are covered, from the newest image to the oldest.
 
-    The last look may be that of an image before. Water and clouds, (n,) bool, are those that a person gives, or None.
-    They are of the newest image, which is the first one.
+    All masks are (n,) bool: where an index tells water in each image, and in an image before, or None; where bridges
+    are; and water and clouds that a person gives of the newest image, or None.
     """
-    is_bridge = roads.lines.bridge[places_on(roads).edge]
-    after = looks[: len(looks) - has_before]
-    wet_before = wet[-1] if has_before else np.zeros(len(is_bridge), dtype=bool)
-    waters = [each & ~wet_before & (look.along < 0) for look, each in zip(after, wet)]
-    hidden = [np.zeros(len(is_bridge), dtype=bool) for _ in after]
+    nowhere = np.zeros(len(is_bridge), dtype=bool)
+    is_old = nowhere if wet_before is None else wet_before
+    waters = [each & ~is_old & (look.along < 0) for look, each in zip(looks, wet)]
+    hidden = [nowhere for _ in looks]
     if water is not None:
         waters[0] = water
     if clouds is not None:
         hidden[0] = clouds
     found = []
-    for look, is_wet, is_hidden in zip(after, waters, hidden):
+    for look, is_wet, is_hidden in zip(looks, waters, hidden):
         under_water = is_wet & ~is_bridge
         along = np.where(under_water | is_hidden, np.nan, look.along)
         found.append(replace(look, along=along, under_water=under_water))
-    return [*found, *looks[len(after) :]]
+    return found
 
 
 def given_along(
@@ -83,7 +82,7 @@ def given_along(
         return np.asarray(shapely.contains_xy(area_in(plane, read_polygons(path, what, reporter)), points))
     with open_mask(path) as dataset:
         raster, pixels = band_raster(dataset, _YES, reporter), pixels_on(grid_of(dataset), plane)(points)
-        is_on = ((pixels >= 0) & (pixels < (raster.width, raster.height))).all(axis=1)
+        is_on = is_on_grid(grid_of(dataset), pixels)
         if not is_on.any():
             raise LayerError(
                 f"No part of the known roads lies on the mask of {what} {path}.",

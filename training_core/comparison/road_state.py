@@ -13,7 +13,7 @@ is far more certain than the other that the road is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ import pyproj
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from ..geodata.grid import Grid
+from ..geodata.grid import Grid, is_on_grid, pixels_on
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, PARTLY_SEEN, SEEN, UNDER_WATER
 from ..networks.displacement import Field
@@ -123,26 +123,6 @@ def look(
         is_on_grid(view.grid, center),
         np.zeros(len(places), dtype=bool),
     )
-
-
-def pixels_on(grid: Grid, plane: pyproj.CRS) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from points of a plane, (n, 2), to columns and rows of a grid, (n, 2) float64."""
-    to_map = pyproj.Transformer.from_crs(plane, grid.crs, always_xy=True)
-    inverse, middle = ~grid.transform, grid.transform @ (grid.width / 2, grid.height / 2)
-
-    def to_pixels(points: np.ndarray) -> np.ndarray:
-        x, y = to_map.transform(*points.T)
-        if grid.crs.is_geographic:  # longitudes may run on across the antimeridian
-            x = x + 360 * np.rint((middle[0] - x) / 360)
-        return np.column_stack([inverse.a * x + inverse.b * y + inverse.c, inverse.d * x + inverse.e * y + inverse.f])
-
-    return to_pixels
-
-
-def is_on_grid(grid: Grid, pixels: np.ndarray) -> np.ndarray:
-    """Return which columns and rows, (n, 2) float64, lie on a grid: (n,) bool."""
-    columns, rows = pixels.T
-    return (columns >= 0) & (columns < grid.width) & (rows >= 0) & (rows < grid.height)
 
 
 def _probability_at(view: View, pixels: np.ndarray) -> np.ndarray:

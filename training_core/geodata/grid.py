@@ -263,6 +263,26 @@ def grid_at(image_grid: Grid, resolution_m: float) -> Grid:
     return Grid(image_grid.crs, image_grid.transform @ scale, width, height)
 
 
+def pixels_on(grid: Grid, plane: pyproj.CRS) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from points of a plane, (n, 2), to columns and rows of a grid, (n, 2) float64."""
+    to_map = pyproj.Transformer.from_crs(plane, grid.crs, always_xy=True)
+    inverse, middle = ~grid.transform, grid.transform @ (grid.width / 2, grid.height / 2)
+
+    def to_pixels(points: np.ndarray) -> np.ndarray:
+        x, y = to_map.transform(*points.T)
+        if grid.crs.is_geographic:  # longitudes may run on across the antimeridian
+            x = x + 360 * np.rint((middle[0] - x) / 360)
+        return np.column_stack([inverse.a * x + inverse.b * y + inverse.c, inverse.d * x + inverse.e * y + inverse.f])
+
+    return to_pixels
+
+
+def is_on_grid(grid: Grid, pixels: np.ndarray) -> np.ndarray:
+    """Return which columns and rows, (n, 2) float64, lie on a grid: (n,) bool."""
+    columns, rows = pixels.T
+    return (columns >= 0) & (columns < grid.width) & (rows >= 0) & (rows < grid.height)
+
+
 def shared_offset(grid: Grid, other: Grid) -> Optional[tuple[int, int]]:
     """Return the column and row of a grid at which another one of its CRS begins; None if they do not share pixels."""
     to_pixels = ~grid.transform @ other.transform

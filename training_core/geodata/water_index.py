@@ -12,7 +12,7 @@ from rasterio.io import DatasetReader
 from scipy.ndimage import uniform_filter
 
 from ..errors import ImageryError
-from .grid import grid_of
+from .grid import grid_of, is_on_grid
 from .rasters import Image, band_names, choose_bands
 from .road_raster import STRIP_MULTIPLE, pixels_at
 
@@ -42,7 +42,7 @@ def water_at(
             sampled.append(index[::STRIP_MULTIPLE, ::STRIP_MULTIPLE].ravel())
             return index
 
-        is_on = ((pixels >= 0) & (pixels < size)).all(axis=1)
+        is_on = is_on_grid(image.grid, pixels)
         is_water = np.zeros(len(pixels), dtype=bool)
         if is_on.any():
             index = pixels_at(pixels[is_on] - 0.5, size[1], size[0], index_in)
@@ -77,7 +77,7 @@ def water_index(green: np.ndarray, near_infrared: np.ndarray) -> np.ndarray:
 def otsu_threshold(index: np.ndarray) -> float:
     """Return the threshold of water among an index, (n,): McFeeters' 0, or more where two groups part above it.
 
-    NaN is left out.     See Otsu, "A threshold selection method from gray-level histograms", 1979.
+    NaN is left out. See Otsu, "A threshold selection method from gray-level histograms", 1979.
     """
     count, edges = np.histogram(index, 256, (-1, 1))
     middle = (edges[1:] + edges[:-1]) / 2

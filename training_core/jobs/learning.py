@@ -36,9 +36,9 @@ from .shared import (
     MAX_PROCESSES,
     ComputeOptions,
     LabelOptions,
+    MaskingOptions,
     MaskOptions,
     ProcessOptions,
-    SegmentOptions,
     ThreadOptions,
     model_option,
 )
@@ -244,7 +244,7 @@ class Live(LabelOptions, ThreadOptions):
 
 
 @dataclass(frozen=True)
-class Evaluate(MaskOptions, SegmentOptions):
+class Evaluate(MaskOptions, MaskingOptions):
     """Evaluate a model against drawn roads: IoU, F1, precision and recall.
 
     Compares predicted roads with true roads. Use an area on which the model was not trained, such as another part of

@@ -25,7 +25,7 @@ from .option import (
     like,
     option,
 )
-from .shared import THRESHOLDS, CleaningOptions, MaskValueOptions, NetworkOptions, SegmentOptions, model_option
+from .shared import THRESHOLDS, CleaningOptions, MaskingOptions, MaskValueOptions, NetworkOptions, model_option
 
 # A threshold in a document, and how many areas with a threshold of their own it may have.
 Threshold = Annotated[float, Range(*THRESHOLDS)]
@@ -35,7 +35,7 @@ SCHEDULER_PROTOCOLS = ("tcp://", "tls://")
 
 
 @dataclass(frozen=True)
-class Segment(SegmentOptions):
+class Segment(MaskingOptions):
     """Segment roads in an image: road mask and probability.
 
     Writes a mask and a probability on the pixels of the image, and road classes if the model predicts them.
@@ -159,7 +159,7 @@ class Trace(Job):
 
 
 @dataclass(frozen=True)
-class ExtractRoads(NetworkOptions, SegmentOptions):
+class ExtractRoads(NetworkOptions, MaskingOptions):
     """Extract the road network of an image: segment and vectorize in one step.
 
     Gives the same lines as Segment roads on the model's grid followed by Vectorize roads, and writes a mask only on
@@ -182,7 +182,7 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
 
 
 @dataclass(frozen=True)
-class MapRegion(NetworkOptions, SegmentOptions):
+class MapRegion(NetworkOptions, MaskingOptions):
     """Map the roads of a region: turn many scenes into a mask for each scene and one road network.
 
     Scenes may overlap, and differ in CRS, resolution and bands. Scenes on the same grid are read as one image. If

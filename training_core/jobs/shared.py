@@ -180,16 +180,22 @@ class SegmentOptions(ComputeOptions):
         "Minimum probability of a road pixel. 0 takes the threshold stored in the model. For a starter, and for a "
         "model fine-tuned from it with interpolation, 0 chooses a threshold that suits the images."
     )
-    grid: str = advanced_option(IMAGE_GRID, "Grid", choices=(IMAGE_GRID, MODEL_GRID)).help(
-        "Pixels of the result rasters. image takes those of the image, or in a region those of its finest scene. model "
-        "takes those of the model's ground resolution, which make small files of very fine images. Lines are the same."
-    )
 
     def _check_together(self) -> None:
         super()._check_together()
         is_number = self.halo.isdecimal() and len(self.halo) <= 4 and int(self.halo) <= 4096
         if self.halo not in ("auto", "exact") and not is_number:
             raise JobError(f"Halo (halo) is {shown(self.halo)}.", "Give auto, exact, or a number from 0 to 4096 px.")
+
+
+@dataclass(frozen=True)
+class MaskingOptions(SegmentOptions):
+    """Options of every job that writes, or scores, a mask of what it segments."""
+
+    grid: str = advanced_option(IMAGE_GRID, "Grid", choices=(IMAGE_GRID, MODEL_GRID)).help(
+        "Pixels of the result rasters. image takes those of the image, or in a region those of its finest scene. model "
+        "takes those of the model's ground resolution, which make small files of very fine images. Lines are the same."
+    )
 
 
 @dataclass(frozen=True)

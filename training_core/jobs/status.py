@@ -131,8 +131,8 @@ class RoadStatus(SegmentOptions):
         "Minimum length of a stretch: shorter ones are merged into the longer neighbor on the same line."
     )
     status: str = option("", "Roads with their state", kind=VECTOR_OUTPUT, required=True).help(
-        "Lines to write, with the fields state, lost_probability, evidence, beside, expected, evidence_before, "
-        "paths_share, decides and check."
+        "Lines to write, with the fields state, lost_probability, evidence, beside, expected, evidence_before, image, "
+        "image_date, contradicted_by, paths_share, decides and check."
     )
     reached: str = option("", "Sites and their paths", kind=VECTOR_OUTPUT).help(
         "Sites to write, with the length of road that is reached before and after, and the status of their paths."

@@ -23,7 +23,6 @@ from ..comparison.road_state import (
     Stretches,
     groups_of,
     look,
-    pixels_on,
     places_on,
     stretches_of,
 )
@@ -119,11 +118,12 @@ def _stretches(
     images = [*(image for image, _ in after), *filter(None, [job.before])]
     wet, given = _covers(images, roads, plane, job, reporter)
     looks, moves = _looks(images, roads, plane, job, reporter)
-    looks = without_covered(looks, wet, roads, bool(job.before), *given)
-    before = looks.pop() if job.before else None
+    before, wet_before = (looks.pop(), wet.pop()) if job.before else (None, None)
+    places = places_on(roads)
+    looks = without_covered(looks, wet, wet_before, roads.lines.bridge[places.edge], *given)
     reporter.progress(0.95, "Finding states")
     groups = _groups(layer, roads.lines, job)
-    return stretches_of(roads, places_on(roads), looks, before, groups, area, hazards, job.min_stretch_m), moves
+    return stretches_of(roads, places, looks, before, groups, area, hazards, job.min_stretch_m), moves
 
 
 def _record(
@@ -175,7 +175,7 @@ def _looks(
     for number, image in enumerate(images):
         share = 0.95 / len(images)
         view = view_of(image, area, job, reporter.part(number * share, (number + 1) * share))
-        fields.append(field_in_view(view, roads, pixels_on(view.grid, plane)))
+        fields.append(field_in_view(view, roads, plane))
         looks.append(look(view, roads, places, plane, job.reach_m, fields[-1]))
         if not looks[-1].is_inside.any():
             raise LayerError(

@@ -55,7 +55,7 @@ _SETTINGS = "settings"
 _BLOCK_S = 60.0
 _SIDES_PX = (1024, 2048, 4096, 8192)
 # These options of prediction are taken as the job has them; the others decide which choice is taken up again.
-_FROM_JOB = ("threads", "memory_gb", "threshold", "grid")
+_FROM_JOB = ("threads", "memory_gb", "threshold")
 
 
 @dataclass(frozen=True)

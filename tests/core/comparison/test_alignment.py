@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyproj
 import pytest
 import shapely
+from affine import Affine
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rasterio.crs import CRS
 from rasterio.features import rasterize
 
-from tests.core.support.rasters import NORTH_UP
+from tests.core.support.rasters import UTM
 from tests.core.support.road_graphs import town
 from training_core.comparison.alignment import along, field_between, field_in_view
 from training_core.comparison.network_pair import move_closer
@@ -20,7 +23,7 @@ from training_core.geodata.grid import Grid
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import as_drawn
 
-SIDE_M = 500
+SIDE_M, PLANE = 500, pyproj.CRS(UTM)
 
 
 def lines_of(seed, **details):
@@ -45,13 +48,9 @@ def turning(points):
 
 def view_of(roads):
     """What a sure model sees of roads that are 6 m wide."""
-    grid = Grid(None, NORTH_UP.scale(1), SIDE_M, SIDE_M)
+    grid = Grid(CRS.from_user_input(UTM), Affine.identity(), SIDE_M, SIDE_M)
     road = rasterize(shapely.buffer(roads.lines.shapes, 3.0), out_shape=(SIDE_M, SIDE_M), fill=0, default_value=1)
     return View(np.where(road, 230, 15).astype(np.uint8), grid, 0.5)
-
-
-def on_pixels(points):
-    return points
 
 
 @pytest.mark.parametrize("shift", [(0, 0), (6, 0), (-4, 9), (12, -14)])
@@ -100,7 +99,7 @@ def test_any_steady_offset_is_found_in_an_image_and_junctions_stay_joined(by_m, 
     shift = by_m * np.array([np.cos(angle), np.sin(angle)])
     roads = moved(lines_of(1), steady(80, 80))
     drawn = moved(roads, steady(*shift))
-    field = field_in_view(view_of(roads), drawn, on_pixels)
+    field = field_in_view(view_of(roads), drawn, PLANE)
     assert np.median(np.hypot(*(along(field, drawn) + shift).T)) < 1
     ends = shapely.get_coordinates(shapely.boundary(np.append(drawn.lines.shapes, field.moved(drawn.lines.shapes))))
     assert len(np.unique(ends.round(6), axis=0)) == 2 * len(np.unique(ends[: len(ends) // 2].round(6), axis=0))
@@ -110,4 +109,4 @@ def test_nothing_moves_without_evidence():
     roads = moved(lines_of(1), steady(80, 80))
     for byte in (15, 255):
         view = replace(view_of(roads), probability=np.full((SIDE_M, SIDE_M), byte, dtype=np.uint8))
-        assert np.abs(along(field_in_view(view, roads, on_pixels), roads)).max() < 0.001
+        assert np.abs(along(field_in_view(view, roads, PLANE), roads)).max() < 0.001

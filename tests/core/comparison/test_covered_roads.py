@@ -21,8 +21,8 @@ X, Y = NORTH_UP.c, NORTH_UP.f
 RIVER, FLOOD, DRY = np.eye(3, dtype=bool)
 
 
-def road_of(length_m, bridge=False):
-    return as_drawn(make_lines([LineString([(X, Y - 20), (X + length_m, Y - 20)])], bridge=[bridge]))
+def road_of(length_m):
+    return as_drawn(make_lines([LineString([(X, Y - 20), (X + length_m, Y - 20)])]))
 
 
 def seen(log_odds):
@@ -32,8 +32,8 @@ def seen(log_odds):
 
 def found(after=-2, has_before=False, bridge=False, **given):
     """Where a road is under water, and where it is hidden."""
-    looks, wet = [seen(after), seen(2)][: 1 + has_before], [RIVER | FLOOD, RIVER][: 1 + has_before]
-    look, *_ = without_covered(looks, wet, road_of(2 * len(DRY), bridge), has_before, **given)
+    is_bridge, wet_before = np.full(len(DRY), bridge), RIVER if has_before else None
+    (look,) = without_covered([seen(after)], [RIVER | FLOOD], wet_before, is_bridge, **given)
     assert np.isnan(look.along[look.under_water]).all()
     return look.under_water.tolist(), (np.isnan(look.along) & ~look.under_water).tolist()
 
@@ -59,7 +59,7 @@ def test_what_a_person_gives_counts_even_where_a_road_is_seen_and_replaces_the_i
 
 
 def test_what_a_person_gives_is_of_the_newest_image_alone():
-    looks = without_covered([seen(-2)] * 2, [FLOOD, FLOOD], road_of(2 * len(DRY)), False, water=DRY, clouds=RIVER)
+    looks = without_covered([seen(-2)] * 2, [FLOOD, FLOOD], None, DRY & RIVER, water=DRY, clouds=RIVER)
     assert [look.under_water.tolist() for look in looks] == [DRY.tolist(), FLOOD.tolist()]
     assert [np.isnan(look.along).tolist() for look in looks] == [(DRY | RIVER).tolist(), FLOOD.tolist()]
 

@@ -24,7 +24,7 @@ WEST, BRIDGE, EAST = (0, 600), (600, 680), (680, 1270)
 
 
 def stretches_of(*parts):
-    """Stretches of lines, each as its line, where it begins and where it ends."""
+    """Stretches of lines, by triples of a line and the distances along it at which a stretch begins and ends."""
     edge, begin_m, end_m = zip(*parts)
     return Intervals(np.array(edge), np.array(begin_m, dtype=float), np.array(end_m, dtype=float))
 
