@@ -16,6 +16,7 @@ from torch.nn import functional
 from ..errors import JobError, ModelFileError, shown
 from ..jobs.recipe import ARCHITECTURES, EFFICIENTNET, ENCODERS, FPN, RESNETS, UNET, UNET_PLUS_PLUS, USUAL
 from .decoder import DecoderBlock
+from .depthwise import speed_up_depthwise
 
 # The library that builds it. Loading it takes seconds, in which a job can read its images; see `preload`.
 LIBRARY = "segmentation_models_pytorch"
@@ -158,7 +159,7 @@ def build_network(architecture: Architecture) -> nn.Module:
     if architecture.name == UNET:
         model.decoder.blocks = nn.ModuleList(map(DecoderBlock, model.decoder.blocks))
     _make_tileable(model, architecture.name)
-    _speed_up_depthwise(model)
+    speed_up_depthwise(model)
     return model.to(memory_format=torch.channels_last)
 
 
@@ -189,34 +190,6 @@ class _UpsamplingBlock(nn.Module):
     def forward(self, features: Tensor) -> Tensor:
         features = self.block(features)
         return functional.interpolate(features, scale_factor=2.0, mode="bilinear") if self.upsample else features
-
-
-class DepthwiseConv2d(nn.Conv2d):
-    """A depthwise convolution that computes in FP32 where it is trained in BF16.
-
-    oneDNN, as of PyTorch 2.8, has fast kernels in BF16 for the gradients of 3 x 3 depthwise convolutions of stride 1
-    alone. Others take 4 to 13 times as long as in FP32: half of a training step of EfficientNet-Lite0 with AMX
-    (benchmarks/README.md). They have few products, so that FP32 costs little.
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Return the input, (batch, channels, height, width), convolved; both are float32 or bfloat16."""
-        if not self.training or input.dtype != torch.bfloat16:
-            return super().forward(input)
-        with torch.autocast("cpu", enabled=False):
-            bias = None if self.bias is None else self.bias.float()
-            convolved = functional.conv2d(
-                input.float(), self.weight.float(), bias, self.stride, self.padding, self.dilation, self.groups
-            )
-        return convolved.to(input.dtype)
-
-
-def _speed_up_depthwise(model: nn.Module) -> None:
-    """Make depthwise convolutions of a model compute in FP32, except those that BF16 has kernels for."""
-    for part in model.modules():
-        is_depthwise = type(part) is nn.Conv2d and part.groups == part.in_channels > 1
-        if is_depthwise and (part.kernel_size, part.stride) != ((3, 3), (1, 1)):
-            part.__class__ = DepthwiseConv2d  # keeps the weights, and draws no random numbers for others
 
 
 def build_uninitialized(architecture: Architecture) -> nn.Module:

@@ -228,17 +228,22 @@ def test_only_a_unet_is_cut_or_recomputed(name):
         Architecture(UNET, encoder).require_unet("Whole images (sample)")
 
 
-def test_gradients_of_strided_depthwise_convolutions_are_those_of_fp32_where_training_is_in_bf16():
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 0.02)])
+def test_gradients_of_depthwise_convolutions_are_those_of_pytorch_in_fp32(dtype, tolerance):
     torch.manual_seed(0)
-    network = build_network(Architecture(encoder=EFFICIENTNET)).train()
-    layers = [each for each in network.modules() if isinstance(each, nn.Conv2d)]
-    layer = next(each for each in layers if (each.groups, each.stride) == (each.in_channels, (2, 2)))
-    features = torch.randn(2, layer.groups, 16, 16, dtype=torch.bfloat16)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        layer(features).float().sum().backward()
-    weight = layer.weight.detach().clone().requires_grad_()
-    functional.conv2d(features.float(), weight, None, layer.stride, layer.padding, 1, layer.groups).sum().backward()
-    assert torch.equal(layer.weight.grad, weight.grad)
-    assert layer.state_dict().keys() == {"weight"}
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert layer(features).dtype == layer.eval()(features).dtype == torch.bfloat16
+    model = build_network(Architecture(encoder=EFFICIENTNET)).train()
+    layers = [each for each in model.modules() if isinstance(each, nn.Conv2d) and each.groups == each.in_channels > 1]
+    assert {(layer.kernel_size[0], layer.stride[0]) for layer in layers} == set(itertools.product((3, 5), (1, 2)))
+    for layer in layers:
+        features = torch.randn(2, layer.groups, 13, 18).to(dtype).requires_grad_()
+        exact, weight = (each.detach().float().requires_grad_() for each in (features, layer.weight))
+        expected = functional.conv2d(exact, weight, None, layer.stride, layer.padding, groups=layer.groups)
+        outer = torch.randn_like(expected)
+        expected.backward(outer)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+            found = layer(features)
+        found.backward(outer.to(dtype))
+        assert found.dtype == dtype
+        for one, other in ((found, expected), (features.grad, exact.grad), (layer.weight.grad, weight.grad)):
+            assert (one.float() - other).abs().max() <= tolerance * other.abs().max()
+        assert layer.state_dict().keys() == {"weight"}
