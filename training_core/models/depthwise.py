@@ -62,11 +62,12 @@ def _gradient_of_filters(
     """Return the gradient of the filters, some columns after the other."""
     if filters.shape[3] <= _MOST_COLUMNS:
         return _gradient(outer, features, filters, stride, padding, 1)
-    padded, parts = functional.pad(features, (padding[1], padding[1])), []
+    # Padded here, since the kernel takes no padding that is large beside the features.
+    padded, parts = functional.pad(features, (padding[1], padding[1], padding[0], padding[0])), []
     last = (outer.shape[3] - 1) * stride[1]  # where the last output begins
     for first, columns in zip(range(0, filters.shape[3], _MOST_COLUMNS), filters.split(_MOST_COLUMNS, dim=3)):
         met = padded[..., first : first + last + columns.shape[3]]
-        parts.append(_gradient(outer, met, columns, stride, (padding[0], 0), 1))
+        parts.append(_gradient(outer, met, columns, stride, (0, 0), 1))
     return torch.cat(parts, dim=3)
 
 
