@@ -183,10 +183,12 @@ build/other-set-python.txt: build/runtime-python.txt
 	    $$(grep -q /native- $< && echo ipex || echo native) > $@
 
 # Beside the runtime, so that the runtime stays what a person has; only what is imported is compiled, then.
-build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt
+build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt tests/core/stubs.txt
 	rm -rf build/core-test-packages
 	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --target build/core-test-packages \
 	    -r tests/core/requirements.txt
+	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --target build/core-test-packages \
+	    --no-deps -r tests/core/stubs.txt
 	@touch $@
 
 # Apart from them, since they bring a numpy of their own.
