@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow \
-    test-routers test-other-set test-hostile test-gui test-ltr test-sid lint runtime-python clean
+    test-routers test-other-set test-hostile test-gui test-ltr test-sid test-qt6 lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 
@@ -150,6 +150,10 @@ test-ltr: SUITE := trixie-backports
 test-sid: SUITE := sid
 test-ltr test-sid: build/qgis-venv.stamp build/runtime-python.txt
 	scripts/in_debian.sh $(SUITE) $(MAKEOVERRIDES) test-plugin test-package test-end-to-end test-gui
+
+# With a QGIS that is built with Qt 6 for this, less its window: two hours of computing and 12 GB the first time.
+test-qt6: build/qgis-venv.stamp build/runtime-python.txt
+	scripts/in_debian.sh qt6 $(MAKEOVERRIDES) test-plugin test-package test-end-to-end
 
 # Prints the path of the runtime's Python, building the runtime first where it is missing.
 runtime-python: build/runtime-python.txt
