@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow \
-    test-routers test-other-set test-hostile test-gui test-ltr test-sid lint runtime-python clean
+    test-routers test-other-set test-hostile test-gui test-ltr test-sid test-qt6 lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 
@@ -151,6 +151,10 @@ test-sid: SUITE := sid
 test-ltr test-sid: build/qgis-venv.stamp build/runtime-python.txt
 	scripts/in_debian.sh $(SUITE) $(MAKEOVERRIDES) test-plugin test-package test-end-to-end test-gui
 
+# With a QGIS that is built with Qt 6 for this, less its window: two hours of computing and 12 GB the first time.
+test-qt6: build/qgis-venv.stamp build/runtime-python.txt
+	scripts/in_debian.sh qt6 $(MAKEOVERRIDES) test-plugin test-package test-end-to-end
+
 # Prints the path of the runtime's Python, building the runtime first where it is missing.
 runtime-python: build/runtime-python.txt
 	@cat build/runtime-python.txt
@@ -183,10 +187,12 @@ build/other-set-python.txt: build/runtime-python.txt
 	    $$(grep -q /native- $< && echo ipex || echo native) > $@
 
 # Beside the runtime, so that the runtime stays what a person has; only what is imported is compiled, then.
-build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt
+build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt tests/core/stubs.txt
 	rm -rf build/core-test-packages
 	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --target build/core-test-packages \
 	    -r tests/core/requirements.txt
+	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --target build/core-test-packages \
+	    --no-deps -r tests/core/stubs.txt
 	@touch $@
 
 # Apart from them, since they bring a numpy of their own.
