@@ -155,6 +155,7 @@ class RoadStatus(JobAlgorithm):
     )
     renamed: ClassVar = {"lines": "INPUT", "lines_bridge_field": "BRIDGE_FIELD", "status": "OUTPUT"}
     created = ("report",)
+    images_field = "raster"
     whole = ("lines", "sites")
     numbers: ClassVar = {
         "seen_m": "Length that is seen (m)",

@@ -97,11 +97,12 @@ def test_the_window_of_these_tests_has_what_that_of_qgis_has():
 
 def test_the_menu_and_the_toolbar_have_few_entries(window, menu):
     texts = [action.text() for action in entries(window) if not action.isSeparator()]
-    assert texts[:4] == ["Fine-tune a model…", "Segment roads…", "Extract roads…", "Compare road networks…"]
-    assert texts[4:9] == ["RoadSeg live", "Trace roads", "Threshold", "Review", "Try it on a generated scene"]
-    assert (texts[9], texts[11:]) == ("Field sheet…", ["Settings…", "Report a problem…"])
+    assert texts[:4] == ["Fine-tune a model…", "Segment roads…", "Extract roads…", "Get OpenStreetMap data…"]
+    assert texts[4:6] == ["State of known roads…", "Compare road networks…"]
+    assert texts[6:11] == ["RoadSeg live", "Trace roads", "Threshold", "Review", "Try it on a generated scene"]
+    assert (texts[11], texts[13:]) == ("Field sheet…", ["Settings…", "Report a problem…"])
     (toolbar,) = window.mainWindow().findChildren(QToolBar)
-    assert [action.text() for action in toolbar.actions()] == texts[:6]
+    assert [action.text() for action in toolbar.actions()] == texts[:8]
     icons = {action.icon().pixmap(24, 24).toImage().cacheKey() for action in toolbar.actions()}
     assert len(icons) == len(ALGORITHMS) + 2 and not any(action.icon().isNull() for action in toolbar.actions())
     entry(window, "review").trigger()
