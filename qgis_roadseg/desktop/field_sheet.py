@@ -66,7 +66,7 @@ def make_sheet(
     shown = _add_map(layout, layers, extent, crs)
     _add_label(layout, project.title() or title, _TITLE, _TITLE_PT)
     note = tr("Roads found in imagery: check them on the ground.")
-    rights = dict.fromkeys(right for layer in layers for right in layer.metadata().rights())
+    rights = sorted({right for layer in project.mapLayers().values() for right in layer.metadata().rights()})
     foot = " · ".join([f"{note} [% format_date(now(), 'yyyy-MM-dd') %]", *rights])
     _add_label(layout, foot, _FOOT, _NOTE_PT)
     of_vectors = [layer for layer in layers if isinstance(layer, QgsVectorLayer)]

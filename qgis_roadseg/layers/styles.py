@@ -33,11 +33,11 @@ GROUP = "RoadSeg"
 # Under which a layer of a probability keeps what the panel *Threshold* chose; see its `choice`.
 THRESHOLD_PROPERTY = "roadseg/threshold"
 
-_FROM_ABOVE = (
-    QgsProcessing.SourceType.TypeVectorPoint,
-    QgsProcessing.SourceType.TypeVectorLine,
-    QgsProcessing.SourceType.TypeVectorPolygon,
-)
+_ORDER = {
+    QgsProcessing.SourceType.TypeVectorPolygon: 1,
+    QgsProcessing.SourceType.TypeVectorLine: 2,
+    QgsProcessing.SourceType.TypeVectorPoint: 3,
+}
 
 # Styles with a categorized variant, for lines with a class.
 _BY_CLASS = {"roads": "roadsbyclass"}
@@ -80,15 +80,14 @@ def set_name_and_group(destination: str, label: str, source_name: str, context: 
 
 
 def set_order(destination: str, definition: QgsProcessingParameterDefinition, context: QgsProcessingContext) -> None:
-    """Have a result loaded above those that it would be hidden by: points, lines, polygons, rasters.
+    """Have a result loaded above those that would hide it: arrows, points, lines, polygons, rasters.
 
     Of lines and so on, the main result is the topmost, and QGIS makes the topmost layer of all the active one.
     """
     if context.willLoadLayerOnCompletion(destination) and isinstance(definition, QgsProcessingParameterFeatureSink):
-        above = _FROM_ABOVE.index(definition.dataType())
-        context.layerToLoadOnCompletionDetails(destination).layerSortKey = 2 * (3 - above) + (
-            definition.name() == "OUTPUT"
-        )
+        order = 4 if definition.name() == "ARROWS" else _ORDER[definition.dataType()]
+        details = context.layerToLoadOnCompletionDetails(destination)
+        details.layerSortKey = 2 * order + (definition.name() == "OUTPUT")
 
 
 def source_name_of(layer_name: str) -> str:

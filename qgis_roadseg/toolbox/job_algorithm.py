@@ -289,9 +289,12 @@ class JobAlgorithm(RoadSegAlgorithm):
                 for other in self._fields(jobs.FIELD)
                 if self._parameter(other).parentLayerParameterName() == self._name(field)
             ]
-            self._report_unused(source, [other for other, name in choices if not name], feedback)
+            is_extract = exchange.may_be_extract(source)
+            # The tag width is rare, and that of each class known.
+            unused = [other for other, name in choices if not (name or (is_extract and other.name == "width_field"))]
+            self._report_unused(source, unused, feedback)
             path = folder / f"{field.name}.gpkg"
-            is_whole = field.name in self.whole or exchange.may_be_extract(source)
+            is_whole = field.name in self.whole or is_extract
             every = exchange.plain_fields(source) if is_whole else []
             columns = dict.fromkeys([*every, *(name for _, name in choices if name)])  # one may have been chosen twice
             stored = exchange.write_source(source, list(columns), path, context, feedback.isCanceled)

@@ -63,6 +63,7 @@ def find_states(stage: Stage, pictures: Path) -> Iterator[Until]:
     wrappers = form.mainWidget().wrappers
     names = ("INPUT", "RASTER", "CLASS_FIELD", "BRIDGE_FIELD", "WIDTH_FIELD")
     stage.seen["preset"] = {name: str(wrappers[name].parameterValue()) for name in names}
+    hands.fill_in(form, ARROWS="TEMPORARY_OUTPUT", REPORT=str(pictures / "status.html"))
     hands.click(form.runButton())
     yield from finish(stage, "roadstatus", form)
     yield from hands.draw_map()

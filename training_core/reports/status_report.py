@@ -41,7 +41,6 @@ _WIDER = 1.5
 class StatusRecord(ReportRecord):
     """The content of the report of states, in addition to that of all reports."""
 
-    lines: str
     images: Sequence[str]
     summary: Summary
     results: Results
