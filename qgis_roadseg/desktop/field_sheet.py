@@ -184,6 +184,7 @@ def _add_scale(layout: QgsPrintLayout, shown: QgsLayoutItemMap) -> None:
     bar.setBackgroundEnabled(True)
     _place(bar, _SCALE)
     layout.addLayoutItem(bar)
+    bar.resizeToMinimumWidth()
 
 
 def _add_label(layout: QgsPrintLayout, text: str, place: QRectF, size_pt: float) -> QgsLayoutItemLabel:
