@@ -14,7 +14,7 @@ from qgis.utils import iface
 from tests.gui import hands
 from tests.gui.hands import dialog, layer, opened
 from tests.gui.stage import Stage, Until, open_dialogs
-from tests.gui.story import finish, pause, run_opened, start
+from tests.gui.story import pause, run_opened, start
 
 
 def tell(stage: Stage, plan: dict) -> Iterator[Until]:

@@ -35,7 +35,8 @@ def scene(folder):
     degrees.SetAxisMappingStrategy(osr.OAMS_TRADITIONAL_GIS_ORDER)
     for line in lines:
         line.TransformTo(degrees)
-    return image, answer({number: ({"highway": "residential"}, line.GetPoints()) for number, line in enumerate(lines, 101)})
+    ways = {number: ({"highway": "residential"}, line.GetPoints()) for number, line in enumerate(lines, 101)}
+    return image, answer(ways)
 
 
 @pytest.fixture(scope="module")

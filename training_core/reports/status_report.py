@@ -85,9 +85,7 @@ def _on_image(lines: Mapping[str, MapLines], frame: Frame) -> dict[str, MapLines
     """Return the lines that lie in a frame, as wide as an image needs; gray is hard to see there, so seen is white."""
     area = shapely.box(*frame.bounds)
     near = {
-        name: replace(
-            each, shapes=each.shapes[shapely.intersects(each.shapes, area)], width_px=_WIDER * each.width_px
-        )
+        name: replace(each, shapes=each.shapes[shapely.intersects(each.shapes, area)], width_px=_WIDER * each.width_px)
         for name, each in lines.items()
     }
     return {**near, SEEN: replace(near[SEEN], color=WHITE)}
