@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from itertools import combinations
 
 import pytest
 from qgis.core import (
@@ -97,11 +98,12 @@ def test_the_window_of_these_tests_has_what_that_of_qgis_has():
 
 def test_the_menu_and_the_toolbar_have_few_entries(window, menu):
     texts = [action.text() for action in entries(window) if not action.isSeparator()]
-    assert texts[:4] == ["Fine-tune a model…", "Segment roads…", "Extract roads…", "Compare road networks…"]
-    assert texts[4:9] == ["RoadSeg live", "Trace roads", "Threshold", "Review", "Try it on a generated scene"]
-    assert (texts[9], texts[11:]) == ("Field sheet…", ["Settings…", "Report a problem…"])
+    assert texts[:4] == ["Fine-tune a model…", "Segment roads…", "Extract roads…", "Get OpenStreetMap data…"]
+    assert texts[4:6] == ["State of known roads…", "Compare road networks…"]
+    assert texts[6:11] == ["RoadSeg live", "Trace roads", "Threshold", "Review", "Try it on a generated scene"]
+    assert (texts[11], texts[13:]) == ("Field sheet…", ["Settings…", "Report a problem…"])
     (toolbar,) = window.mainWindow().findChildren(QToolBar)
-    assert [action.text() for action in toolbar.actions()] == texts[:6]
+    assert [action.text() for action in toolbar.actions()] == texts[:8]
     icons = {action.icon().pixmap(24, 24).toImage().cacheKey() for action in toolbar.actions()}
     assert len(icons) == len(ALGORITHMS) + 2 and not any(action.icon().isNull() for action in toolbar.actions())
     entry(window, "review").trigger()
@@ -113,6 +115,9 @@ def test_a_field_sheet_has_what_the_map_shows_and_prints(window, menu, image, tm
     fields = "&field=state:string&field=check:integer"
     roads = memory_layer("LineString", "Roads", "LineString (350001 3059999, 350011 3059990)", fields)
     roads.dataProvider().changeAttributeValues({1: {0: "not seen", 1: 1}})
+    metadata = roads.metadata()
+    metadata.setRights(["© Mappers"])
+    roads.setMetadata(metadata)
     QgsProject.instance().addMapLayers([raster, roads])
     canvas = window.mapCanvas()
     canvas.setDestinationCrs(raster.crs())
@@ -126,10 +131,12 @@ def test_a_field_sheet_has_what_the_map_shows_and_prints(window, menu, image, tm
     (legend,) = (item for item in sheet.items() if isinstance(item, QgsLayoutItemLegend))
     assert shown.layers() == [roads, raster] and shown.extent().contains(raster.extent())
     assert [each.name() for each in legend.model().rootGroup().findLayers()] == ["Roads"]
-    (checks,) = (
-        text for item in sheet.items() if isinstance(item, QgsLayoutItemLabel) and "\n" in (text := item.text())
-    )
+    labels = {item.text(): item for item in sheet.items() if isinstance(item, QgsLayoutItemLabel)}
+    (checks,) = (text for text in labels if "\n" in text)
     assert checks.split("\n")[1] == "1  27.65576, 85.47938  not seen"
+    assert any(text.endswith("· © Mappers") for text in labels)
+    places = [labels[checks].sceneBoundingRect(), legend.sceneBoundingRect(), shown.sceneBoundingRect()]
+    assert not any(one.intersects(other) for one, other in combinations(places, 2))
     pdf = tmp_path / "sheet.pdf"
     QgsLayoutExporter(sheet).exportToPdf(str(pdf), QgsLayoutExporter.PdfExportSettings())
     assert pdf.read_bytes().startswith(b"%PDF")
