@@ -102,6 +102,10 @@ class ResourceError(RoadSegError, code="resources"):
     """The machine has too little memory or disk space for the job."""
 
 
+class DeviceError(ResourceError):
+    """A GPU or another accelerator is missing, or failed while it computed: the CPU can take over."""
+
+
 class WorkerError(RoadSegError, code="worker"):
     """The worker process crashed, hung, or exited without a result."""
 

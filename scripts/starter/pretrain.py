@@ -48,7 +48,8 @@ from training_core.learning.trainer import Trainer
 from training_core.learning.training_loop import rate_at
 from training_core.models.architectures import UNET, build_network
 from training_core.models.base_model import BaseModel, architecture_for, read_base_model
-from training_core.models.engines import NativeEngine, choose_precision
+from training_core.models.engine_choice import choose_precision
+from training_core.models.engines import NativeEngine
 from training_core.models.loading import load_network
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_compact_model, save_model
