@@ -108,6 +108,14 @@ def test_a_device_that_is_forbidden_is_not_tried(monkeypatch, device, variable):
     assert devices_at_hand(FineTune(device=device), FP32, TRAINING_DEVICES, Reporter()) == []
 
 
+def test_where_there_is_too_little_to_do_only_a_device_that_is_asked_for_is_tried(monkeypatch):
+    fake = plug_in(monkeypatch)
+    for device, names in (("auto", []), ("cuda", ["cuda"])):
+        found = devices_at_hand(FineTune(device=device), FP32, TRAINING_DEVICES, Reporter(), is_tried=False)
+        assert [each.name for each in found] == names
+    assert not fake.sent
+
+
 def test_an_engine_that_is_asked_for_computes_on_the_cpu(monkeypatch):
     plug_in(monkeypatch)
     monkeypatch.setenv("ROADSEG_DEVICE", "cuda")

@@ -10,13 +10,13 @@ from training_core.events import Log, Reporter
 from training_core.jobs import FineTune, Segment
 from training_core.learning import checkpoint, plan
 from training_core.pipelines import finetune, segment
-from training_core.segmentation import work_plan
+from training_core.segmentation import segmenter, work_plan
 
 
 def fine_tune(town, folder, reporter=None, **options):
     """Fine-tune for some steps; return the result and the weights."""
     fixed = {"model": str(folder / "model.safetensors"), "base_model": "", "encoder": "resnet18", "threads": 1}
-    usual = {"device": "cuda", "steps": 6, "chip_px": 64, "batch_size": 2, "precision": "fp32"}
+    usual = {"device": "cuda", "steps": 3, "chip_px": 64, "batch_size": 2, "precision": "fp32"}
     job = FineTune(**town.labeled, **fixed, **{**usual, **options})
     result = finetune.run(job, reporter or Reporter())
     return result, load_file(job.model)
@@ -36,19 +36,20 @@ def test_a_training_on_a_device_goes_its_way_there(town, on_cpu, tmp_path, monke
     fake = plug_in(monkeypatch)
     result, weights = fine_tune(town, tmp_path)
     assert result["engine"] == "cuda" and same(weights, on_cpu)
-    assert len(fake.sent) > 6 + 2
+    assert len(fake.sent) > 3 + 2
 
 
-@pytest.mark.parametrize("error", [OUT_OF_MEMORY, GONE])
-@pytest.mark.parametrize(("interval_s", "word"), [(0.0, "goes on"), (1e9, "begins again")])
+@pytest.mark.parametrize(
+    ("error", "interval_s", "word"), [(OUT_OF_MEMORY, 0.0, "goes on"), (GONE, 1e9, "begins again")]
+)
 def test_where_the_device_fails_in_a_step_the_training_ends_on_the_cpu(
     town, on_cpu, tmp_path, monkeypatch, error, interval_s, word
 ):
-    plug_in(monkeypatch, fails_at=3 + 4, error=error)  # two models and a batch of the trial, and the fourth step
+    plug_in(monkeypatch, fails_at=3 + 2, error=error)  # two models and a batch of the trial, and the second step
     monkeypatch.setattr(checkpoint, "INTERVAL_S", interval_s)
     reporter = Reporter()
     result, weights = fine_tune(town, tmp_path, reporter)
-    assert result["engine"] == "native" and result["steps"] == 6 and same(weights, on_cpu)
+    assert result["engine"] == "native" and result["steps"] == 3 and same(weights, on_cpu)
     assert f"The training {word} on the CPU." in reporter.warnings[0]
     assert str(error).splitlines()[0].rstrip(".") in reporter.warnings[0]
     assert not list(tmp_path.glob("*.checkpoint*"))
@@ -65,12 +66,6 @@ def test_a_training_that_does_not_fit_into_the_device_goes_to_the_cpu_and_says_w
     assert result["engine"] == "native" and same(weights, on_cpu)
     (warning,) = reporter.warnings
     assert "chips of 64 px and batch size 2 needs about" in warning and "The CPU computes." in warning
-
-
-def test_a_training_of_few_steps_tries_no_device_unless_asked(town, on_cpu, tmp_path, monkeypatch):
-    fake = plug_in(monkeypatch)
-    result, weights = fine_tune(town, tmp_path, device="auto")
-    assert result["engine"] == "native" and same(weights, on_cpu) and not fake.sent
 
 
 def segmented(town, planted, folder, reporter=None, **options):
@@ -104,9 +99,10 @@ def test_the_memory_of_the_device_bounds_tiles(town, planted, tmp_path, monkeypa
 
 def test_where_a_halo_is_exact_no_device_is_tried(town, planted, tmp_path, monkeypatch):
     monkeypatch.setattr(work_plan, "MIN_TRIAL_PX", 1)  # so that there is a trial
+    monkeypatch.setattr(segmenter, "image_halo_px", lambda architecture: 32)
     told = []
-    for halo, count in (("exact", 0), ("32", 1)):
+    for halo, is_tried in (("exact", False), ("32", True)):
         fake = plug_in(monkeypatch)
         segmented(town, planted, tmp_path, Reporter(told.append), halo=halo)
-        assert bool(fake.sent) == bool(count)
+        assert bool(fake.sent) == is_tried
     assert any("cuda (a fake GPU)" in each.message for each in told if isinstance(each, Log))

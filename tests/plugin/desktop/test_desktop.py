@@ -170,9 +170,10 @@ def test_the_menu_tells_what_there_is_of_a_runtime(window, menu, no_runtime, tmp
 
 
 def test_the_page_shows_and_keeps_the_settings(tmp_path):
-    settings.save(Settings(sys.executable, 1, 2.5, str(tmp_path)))
+    settings.save(Settings(sys.executable, 1, 2.5, str(tmp_path), "cuda"))
     page = SettingsPage()
-    assert page.settings() == settings.load() == Settings(sys.executable, 1, 2.5, str(tmp_path))
+    assert page.settings() == settings.load() == Settings(sys.executable, 1, 2.5, str(tmp_path), "cuda")
+    page.device.setCurrentText("auto")
     page.threads.setValue(10_000)
     page.memory_gb.setValue(1e9)
     page.python.setFilePath("")
