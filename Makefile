@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow \
-    test-routers test-other-set test-hostile test-gui test-ltr test-sid lint runtime-python clean
+    test-routers test-other-set test-device test-hostile test-gui test-ltr test-sid lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 
@@ -127,6 +127,12 @@ test-slow: build/core-test-packages.stamp build/stac-test-packages.stamp build/q
 test-other-set: build/core-test-packages.stamp build/other-set-python.txt
 	PYTHONPATH=build/core-test-packages "$$(cat build/other-set-python.txt)" $(PYTEST) $(THREE) -m "not slow" \
 	    tests/core/models tests/core/learning
+
+# Models, learning, segmentation and a fine-tune on this machine's GPU, at most 8 minutes; without one, it says so. Any
+# Python will do that has PyTorch for the GPU and the packages of the core: make test-device DEVICE_PYTHON=python3.
+DEVICE_PYTHON = $$(cat build/runtime-python.txt)
+test-device: $(if $(filter command line,$(origin DEVICE_PYTHON)),,build/core-test-packages.stamp)
+	PYTHONPATH=build/core-test-packages "$(DEVICE_PYTHON)" $(PYTEST) -sv tests/device
 
 # OpenStreetMap files in OSMnx and Valhalla, which are no part of the runtime. Of Valhalla's wheel, for Python 3.12 or
 # newer, only the programs are used; they run beside any Python.
