@@ -26,7 +26,7 @@ from torch.optim import Optimizer
 from ..errors import JobError
 from ..system import processor
 from .decoder import folded
-from .onnx_file import OnnxModel, export_onnx, serialized
+from .onnx_model import OnnxModel
 from .openvino_model import CLEAR_WIN, OpenvinoModel, SquareModel, why_not_openvino
 
 AUTO = "auto"
@@ -149,6 +149,8 @@ class OpenvinoEngine(Engine[OpenvinoModel]):
 
     def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> OpenvinoModel:
         """Return the model compiled for this processor; one of PyTorch goes by ONNX, and upsamples in any case."""
+        from .onnx_file import export_onnx, serialized  # which import onnx, and not every runtime has it
+
         graph = model if isinstance(model, OnnxModel) else serialized(export_onnx(model))
         rest_precision = BF16 if processor.has_bf16_unit() else FP32  # of the layers that are not quantized
         precision = rest_precision if self.precision == INT8 else self.precision

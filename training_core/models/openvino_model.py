@@ -16,15 +16,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
-from onnx import ModelProto
 
 from ..errors import ModelFileError
 from ..events import Reporter
 from ..geodata.tiling import STRIDE_PX, tile_grid
-from .onnx_file import INPUT, OnnxModel
+from .onnx_model import INPUT, OnnxModel
 
 if TYPE_CHECKING:
     import openvino
+    from onnx import ModelProto
 
 _TRIALS = 3
 # Streams must be clearly faster than one batch, so that noise does not decide and jobs are reproducible.
