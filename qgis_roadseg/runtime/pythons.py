@@ -102,7 +102,7 @@ def reason_of(error: RuntimeEnvironmentError) -> str:
 
 def none_found(requirements: RequirementSet, base: Optional[Path], refused: dict[Path, str]) -> NoPython:
     """Return the error that says why none of the Pythons can be taken."""
-    others = [each.name for each in REQUIREMENT_SETS.values() if fits_any(each, base)]
+    others = [each.name for each in REQUIREMENT_SETS.values() if not each.index and fits_any(each, base)]
     if requirements.name in others:  # not the version is wrong
         others = []
     remedy = f" Or choose {' or '.join(others)} under Packages." if others else ""

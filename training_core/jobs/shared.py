@@ -204,6 +204,12 @@ class SegmentOptions(ComputeOptions):
         "model fine-tuned from it with interpolation, 0 chooses a threshold that suits the images."
     )
 
+    def packages(self) -> list[str]:
+        """See Job; OpenVINO alone runs ONNX files."""
+        runs_graph = getattr(self, "model", "").lower().endswith(".onnx")
+        is_named = self.engine == "openvino" or self.device in OPENVINO_DEVICES
+        return super().packages() + ["openvino"] * (runs_graph or is_named)
+
     def _check_together(self) -> None:
         super()._check_together()
         is_number = self.halo.isdecimal() and len(self.halo) <= 4 and int(self.halo) <= 4096

@@ -28,7 +28,7 @@ from ..jobs import ACCELERATORS, OPENVINO_DEVICES
 from ..system import processor
 from . import accelerator
 from .decoder import folded
-from .onnx_file import OnnxModel, export_onnx, serialized
+from .onnx_model import OnnxModel
 from .openvino_model import DeviceModel, OpenvinoModel, SquareModel, why_not_device, why_not_openvino
 
 NATIVE, IPEX, OPENVINO = "native", "ipex", "openvino"
@@ -261,6 +261,8 @@ class OpenvinoDeviceEngine(Engine[DeviceModel]):
 
 
 def _graph(model: nn.Module | OnnxModel) -> OnnxModel:
+    from .onnx_file import export_onnx, serialized  # which import onnx, and not every runtime has it
+
     return model if isinstance(model, OnnxModel) else serialized(export_onnx(model))
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ..jobs import AUTO
 from .engine_choice import choose_precision
 from .engines import DEVICE_FAILURES, FP32, INT8, Engine, engines_for, make_engine
-from .onnx_file import OnnxModel
+from .onnx_model import OnnxModel
 
 
 class FallbackEngine:

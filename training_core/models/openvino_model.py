@@ -17,15 +17,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
-from onnx import ModelProto
 
 from ..errors import ModelFileError
 from ..events import Reporter
 from ..geodata.tiling import STRIDE_PX, tile_grid
-from .onnx_file import INPUT, OnnxModel
+from .onnx_model import INPUT, OnnxModel
 
 if TYPE_CHECKING:
     import openvino
+    from onnx import ModelProto
 
 _TRIALS = 3
 # The shapes of the tiles of an image: within it, at its right, at its bottom and in its corner.

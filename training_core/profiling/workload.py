@@ -43,7 +43,7 @@ from ..models.architectures import Architecture, build_network
 from ..models.engine_choice import choose_engine, choose_precision
 from ..models.engines import Engine, NativeEngine, make_engine
 from ..models.loading import load_model
-from ..models.onnx_file import OnnxModel
+from ..models.onnx_model import OnnxModel
 from ..models.openvino_model import OpenvinoModel
 from ..models.recompute import recompute_activations
 from ..segmentation.inference import Predictor, Read, predict_pieces, read_piece

@@ -38,7 +38,7 @@ from ..models.fallback import FallbackEngine
 from ..models.loading import load_model
 from ..models.model_card import ModelCard
 from ..models.model_file import weights_sha256
-from ..models.onnx_file import OnnxModel
+from ..models.onnx_model import OnnxModel
 from ..segmentation.inference import SYMMETRIES, Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, spread

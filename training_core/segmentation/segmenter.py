@@ -25,12 +25,11 @@ from ..geodata.pixel_codes import CERTAIN, lowest_byte, to_byte
 from ..geodata.rasters import MIN_KNOWN, open_for_model
 from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX, Tile, round_up
 from ..jobs import Evaluate, ExtractRoads, MapRegion, RoadStatus, Segment
-from ..models.deepness import UNKNOWN
 from ..models.engine_choice import TRIAL_STEPS, choose_anywhere, devices_at_hand
 from ..models.engines import ENGINES, INT8, Engine, devices_for, engines_for
 from ..models.fallback import FallbackEngine
 from ..models.model_card import ModelCard
-from ..models.onnx_file import OnnxModel
+from ..models.onnx_model import UNKNOWN, OnnxModel
 from ..system.work import ahead
 from .inference import SYMMETRIES, Prediction, Predictor, predict_pieces
 from .measured import MAX_BYTES_PER_PX, SAMPLE_PX, TIMED_PX, bytes_per_px, image_halo_px, sufficient_halo_px

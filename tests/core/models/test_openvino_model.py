@@ -19,7 +19,8 @@ from training_core.models.engines import (
     OpenvinoEngine,
     engines_for,
 )
-from training_core.models.onnx_file import OnnxModel, export_onnx, serialized
+from training_core.models.onnx_file import export_onnx, serialized
+from training_core.models.onnx_model import OnnxModel
 from training_core.pipelines import evaluate, extractroads, segment
 
 

@@ -57,7 +57,7 @@ def machine(no_runtime, tmp_path, monkeypatch):
 
 def test_the_first_python_that_works_is_taken_and_each_refusal_told(machine, tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(pythons, "ANSWER_S", 2.0)
-    tiny = runtime.RequirementSet("tiny", ("tiny",), ((3, 8), (3, 14)))
+    tiny = runtime.RequirementSet("tiny", ((3, 8), (3, 14)))
     refused = {
         machine("qgis/bin/python3", NO_ENCODINGS): "it cannot find its own standard library",
         machine("bin/python3", NO_ENSUREPIP): "it lacks the module ensurepip",
@@ -90,14 +90,14 @@ def test_the_python_of_apple_is_never_started_since_it_may_open_a_dialog(machine
     apples = machine("bin/python3", f"touch {tmp_path}/dialog; echo 3 12 64")
     monkeypatch.setattr(pythons, "APPLES", apples)
     monkeypatch.setattr(sys, "platform", "darwin")
-    refused, requirements = {}, runtime.RequirementSet("any", (), ((3, 12), (3, 12)))
+    refused, requirements = {}, runtime.RequirementSet("any", ((3, 12), (3, 12)))
     monkeypatch.setattr(pythons, "MAC_FOLDERS", ())
     assert list(pythons.fitting(requirements, None, refused.__setitem__)) == []
     assert "opens a dialog" in refused[apples] and not (tmp_path / "dialog").exists()
 
 
 def test_pythons_are_looked_for_where_installers_put_them(machine, tmp_path, monkeypatch):
-    requirements = runtime.RequirementSet("any", (), ((3, 12), (3, 13)))
+    requirements = runtime.RequirementSet("any", ((3, 12), (3, 13)))
     assert list(pythons.installed(requirements)) == []
     expected = [
         machine("qgis/bin/python3", ""),

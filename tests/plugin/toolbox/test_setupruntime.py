@@ -35,7 +35,12 @@ def test_setupruntime_builds_the_packages_chosen_and_by_default_any_that_fit(no_
 
     seen = []
     monkeypatch.setattr(build, "set_up", lambda *given: seen.append((given[0], given[-1])) or ("python", {}))
-    for values in ({}, {"REQUIREMENTS": "auto"}, {"REQUIREMENTS": "ipex"}, {"REQUIREMENTS": "native", "FLEET": True}):
+    for values in (
+        {},
+        {"REQUIREMENTS": "auto"},
+        {"REQUIREMENTS": "ipex"},
+        {"REQUIREMENTS": "native", "ALSO_INSTALL": ["osm", "fleet"]},
+    ):
         run("setupruntime", values)
     assert [chosen and chosen.name for chosen, _ in seen] == [None, None, "ipex", "native"]
-    assert [[each.name for each in added] for _, added in seen] == [[], [], [], ["fleet"]]
+    assert [[each.name for each in added] for _, added in seen] == [[], [], [], ["osm", "fleet"]]
