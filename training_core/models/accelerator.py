@@ -75,7 +75,8 @@ def built_kind() -> str:
 def probe(kind: str) -> Accelerator | str:
     """Return the accelerator of a kind after a small sum on it, or why PyTorch cannot use it."""
     if built_kind() != kind:
-        return f"the PyTorch that is installed is not built for {kind}"
+        remedy = "" if kind == MPS else f"; choose {kind} under Packages in Set up runtime"
+        return f"the PyTorch that is installed is not built for {kind}{remedy}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the error says the same
