@@ -57,8 +57,8 @@ class SetUpRuntime(RoadSegAlgorithm):
             ),
             self.tr(
                 "Package set. ipex is PyTorch 2.8 with the Intel extension, for Linux. native is the newest PyTorch. "
-                "auto takes ipex on Linux with an Intel processor that has AVX-512 or AMX, and native elsewhere. cuda is "
-                "for GPUs by NVIDIA, and xpu for GPUs by Intel. Apple's GPU needs no other set than native."
+                "auto takes ipex on Linux with an Intel processor that has AVX-512 or AMX, and native elsewhere. cuda "
+                "is for GPUs by NVIDIA, and xpu for GPUs by Intel. Apple's GPU needs no other set than native."
             ),
         )
         self._add(
