@@ -104,7 +104,7 @@ def test_a_base_that_does_not_fit(tiny, ear):
 NO_VENV = "echo No module named venv >&2; exit 1"
 PLAYED = """#!/bin/sh
 case "$*" in
-    *calcsize*) echo {version} 64;;
+    *calcsize*) echo {version} 64 x86_64;;
     *import_module*) echo '{{}}';;
     *" venv "*) for last; do :; done; {venv};;
 esac
