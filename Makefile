@@ -35,14 +35,14 @@ design-pictures: build/runtime-python.txt
 package: build/qgis-venv.stamp
 	@$(QGIS_PYTHON) -m scripts.package
 
-# A folder of wheels for a machine without internet, of any platform that scripts/wheels.py names.
+# A folder of all wheels for a machine without internet, of any platform that scripts/wheels.py names.
 .PHONY: wheels
 PLATFORM := win_amd64
 PYTHON := 3.12
 SET := native
 TO := build/wheels
 wheels: build/qgis-venv.stamp
-	@$(QGIS_PYTHON) -m scripts.wheels "$(PLATFORM)" "$(PYTHON)" "$(SET)" "$(TO)"
+	@$(QGIS_PYTHON) -m scripts.wheels "$(PLATFORM)" "$(PYTHON)" "$(SET)" all --to "$(TO)"
 
 # Trains the starter from an encoder learned on ImageNet, on scenes and the real ground in GROUND; the one on ResNet34
 # labels towns that have no labels. Three trainings, some two and a half hours on one core.
@@ -179,7 +179,7 @@ build/qgis-venv.stamp: build/qgis.stamp tests/plugin/requirements.txt
 	@touch $@
 
 # Made anew where the runtime's requirements change, or where the runtime it names has gone.
-build/runtime-python.txt: build/qgis.stamp $(addprefix resources/runtime/, ipex.txt native.txt common.txt) \
+build/runtime-python.txt: build/qgis.stamp $(addprefix resources/runtime/, ipex.txt native.txt common.txt all.txt) \
     $(shell [ -x "$$(cat build/runtime-python.txt 2>/dev/null)" ] || echo always)
 	@/usr/bin/python3 -m scripts.setup_runtime > $@
 
@@ -188,11 +188,14 @@ build/other-set-python.txt: build/runtime-python.txt
 	@XDG_DATA_HOME="$(abspath build/other-set)" /usr/bin/python3 -m scripts.setup_runtime \
 	    $$(grep -q /native- $< && echo ipex || echo native) > $@
 
-# Beside the runtime, so that the runtime stays what a person has; only what is imported is compiled, then.
-build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt
+# Beside the runtime, so that the runtime stays what a person has; only what is imported is compiled, then. ONNX Runtime
+# takes the runtime's numpy.
+build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt tests/core/onnxruntime.txt
 	rm -rf build/core-test-packages
 	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --target build/core-test-packages \
 	    -r tests/core/requirements.txt
+	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --no-deps --target build/core-test-packages \
+	    -r tests/core/onnxruntime.txt
 	@touch $@
 
 # Apart from them, since they bring a numpy of their own.

@@ -110,16 +110,17 @@ class SetUpRuntime(RoadSegAlgorithm):
         )
         base = self._path(parameters, self.PYTHON, context)
         force = self.parameterAsBoolean(parameters, self.FORCE, context)
-        names = self.parameterAsEnumStrings(parameters, self.ALSO_INSTALL, context)
-        added = [runtime.ADDED_SETS[name] for name in names]
+        self._names = self.parameterAsEnumStrings(parameters, self.ALSO_INSTALL, context)
+        added = [runtime.ADDED_SETS[name] for name in self._names]
         python, versions = build.set_up(requirements, sources, Path(base) if base else None, force, feedback, added)
         version = ", ".join(f"{name} {number}" for name, number in versions.items() if number)
         feedback.pushInfo(self.tr("RoadSeg's runtime is {python}: {version}").format(python=python, version=version))
         return {self.PYTHON: str(python), self.VERSION: version}
 
     def postProcessAlgorithm(self, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> dict[str, Any]:
-        """Tell the window, in whose thread this runs."""
-        self.provider().runtime_ready.emit()
+        """Tell the window, in whose thread this runs, unless a job has asked for packages: it can be run again."""
+        if self._names in ([], ["all"]):
+            self.provider().runtime_ready.emit()
         return {}
 
     def _path(self, parameters: Values, name: str, context: QgsProcessingContext) -> str:

@@ -32,8 +32,8 @@
         <translation>Ordner mit Wheel-Paketen</translation>
     </message>
     <message>
-        <source>Many machines</source>
-        <translation>Viele Rechner</translation>
+        <source>Also install</source>
+        <translation>Zusätzlich installieren</translation>
     </message>
     <message>
         <source>Rebuild</source>
@@ -1718,6 +1718,10 @@
     <message>
         <source>Set up runtime…</source>
         <translation>Laufzeitumgebung einrichten…</translation>
+    </message>
+    <message>
+        <source>Install {packages}</source>
+        <translation>{packages} installieren</translation>
     </message>
     <message>
         <source>Roads found in imagery: check them on the ground.</source>

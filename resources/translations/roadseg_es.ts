@@ -32,8 +32,8 @@
         <translation>Carpeta de paquetes wheel</translation>
     </message>
     <message>
-        <source>Many machines</source>
-        <translation>Muchas máquinas</translation>
+        <source>Also install</source>
+        <translation>Instalar también</translation>
     </message>
     <message>
         <source>Rebuild</source>
@@ -1718,6 +1718,10 @@
     <message>
         <source>Set up runtime…</source>
         <translation>Configurar el entorno de ejecución…</translation>
+    </message>
+    <message>
+        <source>Install {packages}</source>
+        <translation>Instalar {packages}</translation>
     </message>
     <message>
         <source>Roads found in imagery: check them on the ground.</source>

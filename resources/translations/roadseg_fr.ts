@@ -32,8 +32,8 @@
         <translation>Dossier de paquets wheel</translation>
     </message>
     <message>
-        <source>Many machines</source>
-        <translation>Plusieurs machines</translation>
+        <source>Also install</source>
+        <translation>Installer aussi</translation>
     </message>
     <message>
         <source>Rebuild</source>
@@ -1718,6 +1718,10 @@
     <message>
         <source>Set up runtime…</source>
         <translation>Installer l'environnement d'exécution…</translation>
+    </message>
+    <message>
+        <source>Install {packages}</source>
+        <translation>Installer {packages}</translation>
     </message>
     <message>
         <source>Roads found in imagery: check them on the ground.</source>

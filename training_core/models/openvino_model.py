@@ -208,7 +208,7 @@ def import_openvino() -> ModuleType:
 
 def why_not_openvino() -> Optional[str]:
     """Return why OpenVINO cannot be used here, or None where it can."""
-    if importlib.util.find_spec("openvino") is None:
+    if not all(map(importlib.util.find_spec, ("openvino", "onnx"))):  # networks come by way of ONNX
         return "OpenVINO is not installed"
     try:
         import_openvino()

@@ -64,6 +64,20 @@ def test_a_runtime_is_built_from_wheels_and_works_where_it_lies(tiny, tmp_path, 
     assert left(tiny) == [tiny.folder.name]
 
 
+def test_packages_that_are_added_change_nothing_that_is_there(tiny, tmp_path):
+    wheels = tmp_path / "wheels"
+    sources, more = Sources(wheels=make_wheel(wheels)), RequirementSet("more", tiny.pythons)
+    python, before = set_up(tiny, sources, None, False, Ear())
+    make_wheel(wheels, "__version__ = '1.3'", version="1.3")
+    more.file.write_text("more==3\n")
+    make_wheel(wheels, name="more", version="3", requires=["tiny>1.2"])
+    with pytest.raises(RuntimeEnvironmentError, match=r"(?i)conflict|unsatisfiable"):
+        set_up(tiny, sources, None, False, Ear(), [more])
+    assert runtime.check(python, ["tiny"]) == before
+    make_wheel(wheels, name="more", version="3", requires=["tiny"])
+    assert set_up(tiny, sources, None, False, Ear(), [more])[1]["tiny"] == "1.2"
+
+
 def test_a_failing_installation_leaves_nothing(tiny, tmp_path, ear):
     (tmp_path / "empty").mkdir()
     leftover = tiny.folder.with_name(f".{tiny.folder.name}-killed")
@@ -104,7 +118,7 @@ def test_a_base_that_does_not_fit(tiny, ear):
 NO_VENV = "echo No module named venv >&2; exit 1"
 PLAYED = """#!/bin/sh
 case "$*" in
-    *calcsize*) echo {version} 64;;
+    *calcsize*) echo {version} 64 x86_64;;
     *import_module*) echo '{{}}';;
     *" venv "*) for last; do :; done; {venv};;
 esac

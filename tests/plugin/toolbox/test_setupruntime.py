@@ -17,6 +17,8 @@ def test_setupruntime_finds_the_one_that_is_named_and_tells_the_window(play_runt
     assert told == ["ready"]
     assert result["PYTHON"] == os.environ["ROADSEG_PYTHON"]
     assert result["VERSION"] == "python 3.11.2, torch 2.8.0"
+    run("setupruntime", {"ALSO_INSTALL": ["osm"]})  # as a job asks for it
+    assert told == ["ready"]
 
 
 def test_setupruntime_tells_what_failed(no_runtime, provider, monkeypatch):
