@@ -296,6 +296,10 @@
         <translation>Geschwindigkeitsfeld</translation>
     </message>
     <message>
+        <source>Device</source>
+        <translation>Gerät</translation>
+    </message>
+    <message>
         <source>Processes</source>
         <translation>Prozesse</translation>
     </message>
@@ -2300,12 +2304,12 @@
         <translation>Die Python-Umgebung, in der RoadSeg rechnet. „Laufzeitumgebung einrichten“ baut sie. Wählen Sie nur dann eine andere, wenn sie alle Pakete hat.</translation>
     </message>
     <message>
-        <source>Resource Limits</source>
-        <translation>Grenzen für Ressourcen</translation>
+        <source>Resources</source>
+        <translation>Ressourcen</translation>
     </message>
     <message>
-        <source>These limits apply if an algorithm's own threads and memory are 0.</source>
-        <translation>Diese Grenzen gelten, wenn die Threads und der Arbeitsspeicher eines Algorithmus auf 0 stehen.</translation>
+        <source>These apply if an algorithm's own threads and memory are 0, and its device is auto.</source>
+        <translation>Diese gelten, wenn Threads und Speicher eines Algorithmus selbst 0 sind und sein Gerät auto ist.</translation>
     </message>
     <message>
         <source>Files</source>
@@ -2534,6 +2538,10 @@
     <message>
         <source>The setting {key} is {value}, which is beyond its limits. {taken} is used instead.</source>
         <translation>Die Einstellung {key} ist {value} und überschreitet ihre Grenzen. Stattdessen wird {taken} verwendet.</translation>
+    </message>
+    <message>
+        <source>The setting {key} is {text}, which is no device. The setting is ignored.</source>
+        <translation>Die Einstellung {key} ist {text}. Das ist kein Gerät; die Einstellung wird ignoriert.</translation>
     </message>
     <message>
         <source>{path} is not an executable file. Choose a Python interpreter, or leave the field empty.</source>
