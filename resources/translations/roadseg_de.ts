@@ -1725,7 +1725,7 @@
     </message>
     <message>
         <source>Install {packages}</source>
-        <translation>{packages} installieren</translation>
+        <translation>Installation von {packages}</translation>
     </message>
     <message>
         <source>Roads found in imagery: check them on the ground.</source>
