@@ -27,7 +27,7 @@ from qgis.core import (
 )
 
 from ...training_core import events, jobs
-from ...training_core.errors import OutputError, RoadSegError
+from ...training_core.errors import OutputError, RoadSegError, missing_set
 from ...training_core.jobs import Job, OptionField, from_options
 from ...training_core.jobs.fields import describe_renamed
 from .. import settings
@@ -165,6 +165,8 @@ class JobAlgorithm(RoadSegAlgorithm):
             by_parameter = {parameter_name(name, self.renamed): layer for name, layer in layers.items()}
             filled = fill_sinks(self, by_parameter, parameters, context, feedback)
         except RoadSegError as error:
+            if missing_set(error) and self.provider() is not None:
+                self.provider().packages_missing.emit(str(error), missing_set(error))
             raise QgsProcessingException(named(str(error))) from error
         destinations = {**files, **dict(zip(layers, filled.values()))}
         if answer.get("stopped"):

@@ -13,6 +13,7 @@ from qgis.core import (
     QgsLayoutItemLabel,
     QgsLayoutItemLegend,
     QgsLayoutItemMap,
+    QgsProcessingContext,
     QgsProject,
     QgsRasterLayer,
     QgsRectangle,
@@ -22,13 +23,13 @@ from qgis.gui import QgisInterface, QgsBrowserGuiModel, QgsLayerTreeView
 from qgis.PyQt.QtCore import QTimer
 from qgis.PyQt.QtWidgets import QApplication, QDialog, QToolBar
 from roadseg.qgis_roadseg import settings
-from roadseg.qgis_roadseg.desktop import first_result
+from roadseg.qgis_roadseg.desktop import dialogs, first_result
 from roadseg.qgis_roadseg.desktop.menu import ALGORITHMS, Menu
 from roadseg.qgis_roadseg.desktop.settings_page import SettingsPage
 from roadseg.qgis_roadseg.layers import demo_project
 from roadseg.qgis_roadseg.settings import Settings
 
-from ..support.acting import memory_layer, wait_until_gone
+from ..support.acting import Ear, memory_layer, run_in_task, wait_until_gone
 from ..support.scene import write_scene
 from ..support.window import Window, button, entries, entry, left_behind, messages
 
@@ -149,6 +150,36 @@ def test_without_a_runtime_an_entry_says_so_and_leads_to_setting_it_up(window, m
     assert title == "Set up runtime" and messages(window) == []
 
 
+def test_packages_that_a_job_asks_for_come_by_one_click(
+    window, menu, provider, play_runtime, image, qgis_app, wait_for
+):
+    python = play_runtime("""
+if "-c" in sys.argv:  # which packages there are
+    open(sys.argv[0] + ".asked", "w").write(" ".join(sys.argv))
+    print(json.dumps({"python": "3.12"}))
+else:
+    send("error", code="packages:osm", message="This job needs osmium.", remedy="Run Set up runtime.")
+""")
+    shown = provider.packages_missing.connect(lambda *asked: dialogs.show_missing_packages(window, *asked))
+    roads = memory_layer("LineString", "Roads", "LineString (350001 3059999, 350011 3059990)")
+    values = {"INPUT": roads, "OSM": str(image.with_suffix(".osm"))}
+    context = QgsProcessingContext()
+    context.setProject(QgsProject.instance())
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:exportnetwork")
+    ends = run_in_task(algorithm, values, context, Ear(), qgis_app)
+    provider.packages_missing.disconnect(shown)
+    assert [fine for fine, _ in ends] == [False]
+    assert messages(window) == ["This job needs osmium. Run Set up runtime."]
+    assert button(window).text() == "Install osm"
+    button(window).click()
+    asked = python.with_name(f"{python.name}.py.asked")
+    wait_for(asked.is_file)
+    assert asked.read_text().endswith(" networkx osmium")
+    (dialog,) = [each for each in QApplication.topLevelWidgets() if hasattr(each, "runButton") and each.isVisible()]
+    wait_for(lambda: dialog.wasExecuted())
+    dialog.close()
+
+
 def test_the_menu_tells_what_there_is_of_a_runtime(window, menu, no_runtime, tmp_path, monkeypatch):
     def told():
         window.rasterMenu().aboutToShow.emit()
@@ -177,9 +208,10 @@ def test_the_menu_tells_what_there_is_of_a_runtime(window, menu, no_runtime, tmp
 
 
 def test_the_page_shows_and_keeps_the_settings(tmp_path):
-    settings.save(Settings(sys.executable, 1, 2.5, str(tmp_path)))
+    settings.save(Settings(sys.executable, 1, 2.5, str(tmp_path), "cuda"))
     page = SettingsPage()
-    assert page.settings() == settings.load() == Settings(sys.executable, 1, 2.5, str(tmp_path))
+    assert page.settings() == settings.load() == Settings(sys.executable, 1, 2.5, str(tmp_path), "cuda")
+    page.device.setCurrentText("auto")
     page.threads.setValue(10_000)
     page.memory_gb.setValue(1e9)
     page.python.setFilePath("")
