@@ -25,7 +25,7 @@ class DepthwiseConv2d(nn.Conv2d):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the input, (batch, channels, height, width), convolved; both are float32 or bfloat16."""
-        if not self.training or input.device.type != "cpu":
+        if not self.training or not input.is_cpu:
             return super().forward(input)
         return _Depthwise.apply(input, self.weight.to(input.dtype), self.stride, self.padding)
 
