@@ -9,6 +9,7 @@ from typing import Optional
 
 from qgis import utils
 from qgis.core import QgsApplication, QgsProject, QgsRasterLayer
+from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import QThread
 
 from ..layers.styles import GROUP
@@ -16,9 +17,10 @@ from ..layers.styles import GROUP
 
 def view() -> Optional[str]:
     """Return what the map shows, as the value of an extent."""
-    if not _is_in_window():
+    window = _window()
+    if window is None:
         return None
-    settings = utils.iface.mapCanvas().mapSettings()
+    settings = window.mapCanvas().mapSettings()
     extent, crs = settings.visibleExtent(), settings.destinationCrs()
     if extent.isEmpty() or not crs.isValid():
         return None
@@ -28,7 +30,7 @@ def view() -> Optional[str]:
 
 def only_image() -> Optional[str]:
     """Return the id of the only raster layer of a file that is no result of RoadSeg; None if there are several."""
-    layers = QgsProject.instance().mapLayers().values() if _is_in_window() else ()
+    layers = QgsProject.instance().mapLayers().values() if _window() is not None else ()
     images = [each for each in layers if isinstance(each, QgsRasterLayer) and each.providerType() == "gdal"]
     ids = [each.id() for each in images if not _is_result(each)]
     return ids[0] if len(ids) == 1 else None
@@ -39,5 +41,6 @@ def _is_result(layer: QgsRasterLayer) -> bool:
     return node is not None and node.parent().name().startswith(GROUP)
 
 
-def _is_in_window() -> bool:
-    return utils.iface is not None and QThread.currentThread() == QgsApplication.instance().thread()
+def _window() -> Optional[QgisInterface]:
+    """Return QGIS' window if it is open and this is its thread."""
+    return utils.iface if QThread.currentThread() == QgsApplication.instance().thread() else None
