@@ -114,7 +114,7 @@ def none_found(requirements: RequirementSet, base: Optional[Path], refused: dict
     if INTEL_MAC in refused.values():
         return NoPython(
             "RoadSeg cannot compute on this Mac: it has an Intel processor. The last PyTorch for these is 2.2, and "
-            "RoadSeg needs 2.9 to map and to learn. Nothing has been downloaded.",
+            "RoadSeg needs 2.9 to map and to learn, with the engine openvino, too. Nothing has been downloaded.",
             "Run RoadSeg on a Mac with Apple silicon, or on Windows or Linux, and open the results here.",
         )
     if ROSETTA in refused.values():
