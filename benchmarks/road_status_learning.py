@@ -3,8 +3,9 @@
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/road_status_learning.py FOLDER --steps 100`. Plants
 the events of `road_status.py`. The area is split in two across its longer axis, with half of the roads in each part. A
 model is fine-tuned on the aligned known lines of each part, lost ones among them, and judges the other part. The
-coefficients are those of the job, or fitted on the other towns and scenes, for each model by itself. Files in the
-folder are kept; `--kept` leaves out the images for which models are missing there.
+coefficients were fitted on the starter, so numbers are added to their constant: what is found, and what is falsely
+lost, can then be compared at the same rate of either. Files in the folder are kept; `--kept` leaves out the images for
+which models are missing there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Optional
 from unittest.mock import patch
@@ -24,17 +24,14 @@ sys.path.insert(0, str(ROOT))
 
 import geopandas
 import numpy as np
-import pandas
 import rasterio
 import shapely
 from rasterio.features import rasterize
-from scipy.optimize import minimize
 from shapely.geometry import box
 
 from benchmarks.quality import run_core
 from benchmarks.road_status import (
     EVENTS,
-    REACH_M,
     SAMPLE_M,
     SKY,
     Run,
@@ -47,15 +44,17 @@ from benchmarks.road_status import (
     view_of,
 )
 from training_core.comparison import road_state
-from training_core.comparison.road_state import View, expected_evidence, groups_of, look, places_on
+from training_core.comparison.road_state import View, places_on
 from training_core.geodata.pixel_codes import CERTAIN, NO_DATA
 from training_core.networks.lines import LineFields, lines_in
-from training_core.networks.road_graph import RoadGraph, as_drawn
+from training_core.networks.road_graph import as_drawn
 from training_core.networks.surroundings import log_odds
 
 # Labels are background so near to a known line, and ignored elsewhere.
 NEAR_M = 30.0
 EVENT_NAMES = ("nothing", *map(str, range(EVENTS)))
+# To the constant of the logistic regression.
+ADDED = (0.0, 0.5, 1.0, 1.5, 2.0)
 
 
 @dataclass(frozen=True)
@@ -68,42 +67,15 @@ class Case:
     covered: geopandas.GeoDataFrame
     view: View
 
-    @property
-    def place(self) -> str:
-        """The ground, or the town of which it is a part."""
-        return "banepa" if self.ground in ("northwest", "south") else self.ground
-
-    def area_of(self, is_sky: bool) -> shapely.Geometry:
-        """Return the area of clouds and shadows, which are given, or that of events."""
-        return self.covered.geometry[self.covered["kind"].isin(SKY) == is_sky].union_all() or shapely.Polygon()
-
     def run(self) -> Run:
         """Return samples along the lines, with clouds and shadows given."""
-        return sampled(by_state(self.lines, self.view, None, clouds=self.area_of(True)), self.covered)
-
-    @cached_property
-    def evidence(self) -> np.ndarray:
-        """A constant, the evidence, what is expected, and whether the road is lost, at each place: (4, n) float64."""
-        roads = roads_of(self.lines)
-        places = places_on(roads)
-        points = roads.points_at(places)
-        along = look(self.view, roads, places, self.lines.crs, REACH_M, field_of(self.view, self.lines)).along
-        along[shapely.contains_xy(self.area_of(True), points)] = np.nan
-        columns = pandas.DataFrame({"road_class": "", "width_m": np.nan}, self.lines.index)
-        columns.update(self.lines.drop(columns=self.lines.geometry.name))
-        groups = groups_of(columns["road_class"].to_numpy(object), columns["width_m"].to_numpy(float))
-        is_lost = shapely.contains_xy(self.area_of(False), points)
-        found = np.stack([np.ones(len(along)), along, expected_evidence(along, places.edge, groups), is_lost])
-        return found[:, np.isfinite(along)]
-
-
-def roads_of(lines: geopandas.GeoDataFrame) -> RoadGraph:
-    return as_drawn(lines_in(lines.crs, lines, LineFields()))
+        clouds = self.covered.geometry[self.covered["kind"].isin(SKY)].union_all()
+        return sampled(by_state(self.lines, self.view, None, clouds=clouds), self.covered)
 
 
 def halves(lines: geopandas.GeoDataFrame) -> list[shapely.Polygon]:
     """Return two areas with half of the length of lines each, across the longer axis."""
-    roads = roads_of(lines)
+    roads = as_drawn(lines_in(lines.crs, lines, LineFields()))
     points = roads.points_at(places_on(roads))
     low, high = lines.total_bounds[:2] - NEAR_M, lines.total_bounds[2:] + NEAR_M
     axis = int(np.ptp(points, axis=0).argmax())
@@ -151,17 +123,6 @@ def learned_probability(
         return np.append(np.rint(CERTAIN / (1 + np.exp(-odds))), NO_DATA).astype(np.uint8)[dataset.read(1)]
 
 
-def fitted(cases: list[Case]) -> dict[str, float]:
-    """Return the coefficients of a logistic regression with which evidence tells best what is lost."""
-    *features, lost = np.concatenate([case.evidence for case in cases], axis=1)
-
-    def cost(coefficients: np.ndarray) -> float:
-        odds = coefficients @ np.stack(features)
-        return float((np.logaddexp(0, odds) - lost * odds).mean())
-
-    return dict(zip(road_state.COEFFICIENTS, minimize(cost, [*road_state.COEFFICIENTS.values()]).x.tolist()))
-
-
 def cases_of(folder: Path, by_m: float, steps: int, is_kept: bool) -> Iterator[Case]:
     """Yield the cases by what is learned in some steps; 0 for the starter."""
     for ground, images, areas in planted_events(folder):
@@ -172,23 +133,27 @@ def cases_of(folder: Path, by_m: float, steps: int, is_kept: bool) -> Iterator[C
                 yield Case(ground.name, event, lines, displaced(covered, by_m), view)
 
 
-def show(steps: int, how: str, cases: list[Case]) -> None:
-    """Print a row for each case, and for all with events and without; coefficients are the job's, or fitted."""
-    runs: dict[str, list[Run]] = {}
-    for case in cases:
-        others = [other for other in cases if other.place != case.place]
-        coefficients = fitted(others) if how == "fitted" and others else road_state.COEFFICIENTS
+def show(steps: int, cases: list[Case]) -> None:
+    """Print a row for each case, and for all with events and without, these by what is added to the constant."""
+    for added in ADDED:
+        coefficients = {**road_state.COEFFICIENTS, "constant": road_state.COEFFICIENTS["constant"] + added}
+        pooled: dict[str, list[Run]] = {}
         with patch.object(road_state, "COEFFICIENTS", coefficients):
-            run = case.run()
-        runs[f"{case.ground},{case.event}"] = [run]
-        for group in {case.place, "all"} - {case.ground}:
-            runs.setdefault(f"{group},{'nothing' if case.event == 'nothing' else 'events'}", []).append(run)
-    for name, several in runs.items():
-        run = joined(several)
-        false_m, count = SAMPLE_M * (run.is_said & (run.event < 0)).sum(), len(np.unique(run.event[run.event >= 0]))
-        length_m, found = SAMPLE_M * len(run.event), f"{run.found(run.is_said)},{run.found_at(0.9)}"
-        per_100_km = run.long_false / length_m * 1e5
-        print(f"{name},{steps},{how},{length_m:.0f},{count},{found},{false_m:.0f},{per_100_km:.1f},{run.auc:.3f}")
+            for case in cases:
+                run = case.run()
+                pooled.setdefault("all,nothing" if case.event == "nothing" else "all,events", []).append(run)
+                if not added:
+                    show_row(f"{case.ground},{case.event},{steps},0", run)
+        for name, runs in pooled.items():
+            show_row(f"{name},{steps},{added:g}", joined(runs))
+
+
+def show_row(name: str, run: Run) -> None:
+    """Print a row."""
+    false_m, count = SAMPLE_M * (run.is_said & (run.event < 0)).sum(), len(np.unique(run.event[run.event >= 0]))
+    length_m, found = SAMPLE_M * len(run.event), f"{run.found(run.is_said)},{run.found_at(0.9)}"
+    per_100_km = run.long_false / length_m * 1e5
+    print(f"{name},{length_m:.0f},{count},{found},{false_m:.0f},{per_100_km:.1f},{run.auc:.3f}", flush=True)
 
 
 def main() -> None:
@@ -202,10 +167,9 @@ def main() -> None:
     learned = [*cases_of(asked.folder, asked.moved, asked.steps, asked.kept)]
     known = {(case.ground, case.event) for case in learned}
     starter = [case for case in cases_of(asked.folder, asked.moved, 0, True) if (case.ground, case.event) in known]
-    print("ground,event,steps,coefficients,meters,events,found,found_at_90_percent,false_m,false_per_100_km,auc")
-    for steps, cases in ((0, starter), (asked.steps, learned)):
-        for how in ("job", "fitted"):
-            show(steps, how, cases)
+    print("ground,event,steps,added,meters,events,found,found_at_90_percent,false_m,false_per_100_km,auc")
+    show(0, starter)
+    show(asked.steps, learned)
 
 
 if __name__ == "__main__":
