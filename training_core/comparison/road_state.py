@@ -98,8 +98,7 @@ def look(
     view: View, roads: RoadGraph, places: Places, plane: pyproj.CRS, reach_m: float, field: Field | None = None
 ) -> Seen:
     """Return what a view shows at places, moved by a field; roads may lie up to `reach_m` beside their lines there."""
-    points, heading = roads.points_at(places), roads.headings_at(places)
-    points = field.shifted(points) if field else points
+    points, heading = aligned(roads.points_at(places), field), roads.headings_at(places)
     to_pixels = pixels_on(view.grid, plane)
     center = to_pixels(points)
     # One meter to the left, in pixels.
@@ -123,6 +122,11 @@ def look(
         is_on_grid(view.grid, center),
         np.zeros(len(places), dtype=bool),
     )
+
+
+def aligned(points: np.ndarray, field: Field | None) -> np.ndarray:
+    """Return points, (n, 2) float64, moved by a field, if there is one."""
+    return field.shifted(points) if field else points
 
 
 def _probability_at(view: View, pixels: np.ndarray) -> np.ndarray:
