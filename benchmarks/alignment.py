@@ -79,15 +79,14 @@ def distances_m(field: Field | None, lines: geopandas.GeoDataFrame, roads: geopa
 
 def states(ground: Ground, images: list[Path], areas: list[geopandas.GeoDataFrame], by_m: float) -> list[str]:
     """Return AUC, events found and meters falsely lost, each without and with alignment, and the number of events."""
-    lines = displaced(with_fields(ground.roads), by_m)
-    runs = [
-        scores(pandas.concat([
-            sampled(by_state(lines, view_of(image), is_aligned=is_aligned), displaced(covered, by_m))
-            .assign(ground=ground.name, moved_m=by_m, image=number)
-            for number, (image, covered) in enumerate(zip(images, areas))
-        ]))
-        for is_aligned in (False, True)
-    ]  # fmt: skip
+    lines, runs = displaced(with_fields(ground.roads), by_m), []
+    for fit in (lambda view, lines: None, field_of):
+        samples = []
+        for number, (image, covered) in enumerate(zip(images, areas)):
+            view, run = view_of(image), {"ground": ground.name, "moved_m": by_m, "image": number}
+            table = by_state(lines, (view, fit(view, lines)))
+            samples.append(sampled(table, displaced(covered, by_m)).assign(**run))
+        runs.append(scores(pandas.concat(samples)))
     told = [f"{run[name]:g}" for name in ("auc", "found", "false_m") for run in runs]
     return [*told, str(runs[0]["events"])]
 

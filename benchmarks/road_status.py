@@ -48,6 +48,8 @@ from training_core.networks.lines import LineFields, lines_in
 from training_core.networks.road_graph import as_drawn
 from training_core.pipelines import comparenetworks, segment, vectorize
 
+# What is seen in an image, and the field that moves lines there.
+Aligned = tuple[View, Optional[Field]]
 NOTHING = "nothing"
 OFFSETS_M, REACH_M, MIN_STRETCH_M = (0.0, 2.5, 5.0, 10.0), 3.0, 30.0
 WAYS = ("state", "with before", "water given", "no clouds given", "comparison")
@@ -109,17 +111,16 @@ def field_of(view: View, lines: geopandas.GeoDataFrame) -> Field:
 
 
 def by_state(
-    lines: geopandas.GeoDataFrame, after: View, before: Optional[View] = None,
-    clouds: Optional[geopandas.GeoSeries] = None, water: Optional[geopandas.GeoSeries] = None, is_aligned: bool = True,
+    lines: geopandas.GeoDataFrame, after: Aligned, before: Optional[Aligned] = None,
+    clouds: Optional[geopandas.GeoSeries] = None, water: Optional[geopandas.GeoSeries] = None,
 ) -> geopandas.GeoDataFrame:  # fmt: skip
-    """Return the stretches of `roadstatus` with areas that are given, or what they would be without alignment."""
+    """Return the stretches of `roadstatus` with areas that are given, by what is seen after and before."""
     roads = as_drawn(lines_in(lines.crs, lines, LineFields()))
     places = places_on(roads)
-    fields = [field_of(view, lines) if view and is_aligned else None for view in (after, before)]
     look_after, look_before = (
-        view and look(view, roads, places, lines.crs, REACH_M, field) for view, field in zip((after, before), fields)
+        pair and look(pair[0], roads, places, lines.crs, REACH_M, pair[1]) for pair in (after, before)
     )
-    there = aligned(roads.points_at(places), fields[0])
+    there = aligned(roads.points_at(places), after[1])
     given = {
         name: shapely.contains_xy(areas.union_all(), there)
         for name, areas in (("clouds", clouds), ("water", water))
@@ -163,16 +164,16 @@ def with_fields(roads: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
 
 def samples_of(ground: Ground, images: list[Path], areas: list[geopandas.GeoDataFrame]) -> Iterator[pandas.DataFrame]:
     """Yield samples on each image of a ground by each way, with lines displaced by meters."""
-    roads, before = with_fields(ground.roads), view_of(ground.raster)
-    for number, (image, covered) in enumerate(zip(images, areas)):
-        after = view_of(image)
-        clouds, water = (covered.geometry[covered["kind"].isin(kinds)] for kinds in (SKY, (WATER,)))
-        for by_m in OFFSETS_M:
-            lines = displaced(roads, by_m)
+    roads, views = with_fields(ground.roads), [view_of(image) for image in (ground.raster, *images)]
+    for by_m in OFFSETS_M:
+        lines = displaced(roads, by_m)
+        before, *all_after = ((view, field_of(view, lines)) for view in views)
+        for number, (image, after, covered) in enumerate(zip(images, all_after, areas)):
+            clouds, water = (covered.geometry[covered["kind"].isin(kinds)] for kinds in (SKY, (WATER,)))
             tables = (
-                by_state(lines, after, clouds=clouds),
+                by_state(lines, after, None, clouds),
                 by_state(lines, after, before, clouds),
-                by_state(lines, after, clouds=clouds, water=water),
+                by_state(lines, after, None, clouds, water),
                 by_state(lines, after),
                 by_comparison(lines, image, f"{by_m:g}"),
             )

@@ -133,6 +133,8 @@ def _stretches(
     after, looks, fields = _looks(job, after, roads, area, plane, reporter)
     before = looks.pop() if job.before else None
     given = {what: cover(aligned(points, fields[0])) for what, cover in covers.items()}
+    for what in (what for what, mask in given.items() if not mask.any()):
+        reporter.warning(f"No part of the {_PURPOSE} ({job.lines}) lies in the {what} ({getattr(job, what)}).")
     looks = without_covered(looks, before, roads.lines.bridge[places.edge], **given)
     reporter.progress(0.95, "Finding states")
     groups = _groups(layer, roads.lines, job)
