@@ -33,7 +33,7 @@ from scipy.ndimage import gaussian_filter, uniform_filter
 from benchmarks.connecting_rasters import make_scene
 from benchmarks.quality import DATA, run_core
 from benchmarks.zero_shot import GROUND, georeferenced
-from scripts.starter.real_ground import MASSACHUSETTS, ROAD, read_ground
+from scripts.starter.real_ground import ROAD, read_ground
 
 COPIED, MUD, WATER, RUBBLE, LANDSLIDE, BRIDGE = "copied", "mud", "water", "rubble", "landslide", "bridge"
 DRAWN, SKY = (COPIED, MUD, WATER, RUBBLE, LANDSLIDE), ("cloud", "shadow")
@@ -51,9 +51,11 @@ EDGE_M = {LANDSLIDE: 4.0}
 # Parts of full brightness; one band takes their mean.
 COLORS = {MUD: (0.44, 0.35, 0.25), WATER: (0.28, 0.31, 0.32), RUBBLE: (0.5, 0.48, 0.45)}
 # Scenes by name, with seed and layout; `river` has six roads over water.
-SCENES = {"mixed": (41, "mixed"), "rural": (42, "rural"), "river": (46, "mixed")}
-# Squares that the starter's training holds out, each with the place of a road over water: column and row.
-SQUARES = {"18778720_15": (860, 655), "19678630_15": (250, 818)}
+SCENES = {"rural": (42, "rural"), "river": (46, "mixed")}
+# Squares that the starter's training holds out, of which a part is taken, from a column and row on, with the column and
+# row of a road over water.
+SQUARES = {"18778720_15": ((500, 0), (860, 655)), "19678630_15": ((0, 250), (250, 818))}
+SQUARE_PX = 900
 GROUNDS = ("northwest", "south", "suburb", "car_parks", *SCENES, *SQUARES)
 
 
@@ -83,19 +85,20 @@ def ground_of(name: str, folder: Path) -> Ground:
 
 
 def square(name: str, image: Path) -> Ground:
-    """Return a square of Massachusetts: the roads are the middles of the lines drawn in its mask."""
-    truth = image.with_name(f"{name}_truth.gpkg")
+    """Return a part of a square of Massachusetts: the roads are the middles of the lines drawn in its mask."""
+    truth, mask = (image.with_name(f"{name}_{each}") for each in ("truth.gpkg", "mask.tif"))
+    (column, row), place = SQUARES[name]
     if not truth.exists():
         (ground,) = (each for each in read_ground(GROUND, is_held_out=True) if each.name == name)
-        assert ground.source == MASSACHUSETTS
-        georeferenced(image, ground.image, ground.known, ground.pixel_m)
-        mask = image.with_name(f"{name}_mask.tif")
-        georeferenced(mask, (ground.truth == ROAD)[None].astype("uint8"), ground.known, ground.pixel_m)
+        part = np.s_[..., row : row + SQUARE_PX, column : column + SQUARE_PX]
+        known, is_road = ground.known[part], ground.truth[part][None] == ROAD
+        georeferenced(image, ground.image[part], known, ground.pixel_m)
+        georeferenced(mask, is_road.astype("uint8"), known, ground.pixel_m)
         run_core("vectorize", {"raster": str(mask), "roads": str(truth)})
     with rasterio.open(image) as dataset:
-        place = shapely.Point(dataset.transform @ SQUARES[name])
+        over = shapely.Point(dataset.transform @ np.subtract(place, (column, row)))
     roads = read_roads(truth)
-    return Ground(name, image, roads.assign(bridge=roads.distance(place) < DECK_M, place=place))
+    return Ground(name, image, roads.assign(bridge=roads.distance(over) < DECK_M, place=over))
 
 
 def planted_events(

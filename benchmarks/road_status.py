@@ -143,10 +143,11 @@ def by_state(
 def by_comparison(lines: geopandas.GeoDataFrame, image: Path, name: str) -> geopandas.GeoDataFrame:
     """Return the stretches of `comparenetworks` with the lines before and what is extracted after."""
     roads, known, out = (image.with_name(f"{image.stem}_{each}.gpkg") for each in ("roads", name, f"{name}_changes"))
-    if not out.exists():
+    if not roads.exists():
         path = probability_of(image)
         threshold = json.loads(path.with_suffix(".json").read_text())
         vectorize.run(Vectorize(raster=str(path), threshold=threshold, roads=str(roads)), Reporter())
+    if not out.exists():
         lines[["road_class", lines.geometry.name]].to_file(known)
         comparenetworks.run(CompareNetworks(before=str(known), after=str(roads), changes=str(out)), Reporter())
     changes = geopandas.read_file(out).to_crs(lines.crs)
