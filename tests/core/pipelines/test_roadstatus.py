@@ -192,10 +192,10 @@ def test_what_leaves_little_to_find_is_told(learned, lines, tmp_path):
     far = write_layer(tmp_path / "far.gpkg", on_map(box(5000, 0, 5100, 100)))
     told = []
     status = str(tmp_path / "status.gpkg")
-    job = RoadStatus(lines=lines, raster=blank, model=learned.model, status=status, hazards=far)
+    job = RoadStatus(lines=lines, raster=blank, model=learned.model, status=status, hazards=far, water=far)
     assert roadstatus.run(job, Reporter(told.append))["not_seen_m"] == 0
     warnings = " ".join(each.message for each in told if isinstance(each, Warning))
-    assert "sees only 0%" in warnings and "lies in the hazards" in warnings
+    assert all(words in warnings for words in ("sees only 0%", "lies in the hazards", "lies in the water"))
 
 
 def test_lines_and_images_of_different_places_are_refused(town, learned, lines, flooded, tmp_path):
