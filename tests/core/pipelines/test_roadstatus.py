@@ -1,5 +1,7 @@
 """The job roadstatus: a town of which a road is covered, the fields of its lines, and input that does not fit."""
 
+import re
+
 import geopandas
 import numpy as np
 import pytest
@@ -203,18 +205,21 @@ def test_lines_and_images_of_different_places_are_refused(town, learned, lines, 
     with rasterio.open(town.raster) as dataset:
         elsewhere = NORTH_UP @ Affine.translation(5000, 0)
         beside = write_raster(tmp_path / "beside.tif", dataset.read(), transform=elsewhere)
+        transparent = write_raster(tmp_path / "rgba.tif", dataset.read((1, 2, 3, 1)), photometric="rgb", alpha="yes")
     cases = [
         ((far, flooded), {}, "No part of the known roads"),
         ((lines, flooded), {"before": beside}, "beside.tif"),
         ((lines, flooded), {"class_field": "highway"}, "highway"),
         ((lines, flooded), {"lines_bridge_field": "bridge"}, "bridge"),
         ((lines, flooded), {"near_infrared": 4}, "no image band 4"),
+        ((lines, transparent), {"near_infrared": 4}, "If band 4 is not alpha"),
         ((lines, flooded), {"clouds": beside}, "beside.tif"),
         ((lines, flooded), {"water": lines}, "must be polygons"),
     ]
     for given, options, words in cases:
-        with pytest.raises(RoadSegError, match=words):
+        with pytest.raises(RoadSegError) as caught:
             found(learned, *given, **options)
+        assert re.search(words, str(caught.value)) and caught.value.remedy
     assert not [name for name in files(tmp_path) if "status" in name]
 
 
