@@ -1,9 +1,9 @@
 """State of known roads after the events of `road_events.py`: what `roadstatus` finds, beside extraction and comparison.
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/road_status.py FOLDER`, with `--grounds NAME ...`
-for a part; without, the tables in the folder are of all grounds that were measured. Needs shared/data beside the
-project. Lines are displaced by up to 10 m, in directions that turn over the area. Clouds and their shadows are given,
-but for one way; for another one, water is given as well. The comparison is that of `comparenetworks`.
+for a part: the tables are of all grounds that were measured in the folder. Needs shared/data beside the project. Lines
+are displaced by up to 10 m, in directions that turn over the area. Clouds and their shadows are given, but for one way;
+for another one, water is given as well. The comparison is that of `comparenetworks`.
 
 road_status.csv
     found: events of which half is said to be lost or, where water is given, under water; as the state says, and at 90 %
@@ -266,7 +266,7 @@ def show_calibration(samples: pandas.DataFrame) -> None:
 
 
 def main() -> None:
-    """Plant and measure; once all grounds are measured, write the tables."""
+    """Plant and measure, and write the tables of all grounds that were measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--grounds", nargs="+", choices=GROUNDS, default=GROUNDS)
@@ -277,9 +277,8 @@ def main() -> None:
         samples = pandas.concat(samples_of(ground, images, areas))
         samples.to_csv(paths[ground.name], index=False)
         print(table_of(samples).to_string(index=False), flush=True)
-    if not all(path.exists() for path in paths.values()):
-        return
-    samples = pandas.concat(pandas.read_csv(path, keep_default_na=False) for path in paths.values())
+    measured = [path for path in paths.values() if path.exists()]
+    samples = pandas.concat(pandas.read_csv(path, keep_default_na=False) for path in measured)
     for name, table in (("", table_of(samples)), ("_events", events_of(samples)), ("_states", states_of(samples))):
         table.to_csv(arguments.folder / f"road_status{name}.csv", index=False)
     print(table_of(samples).tail(len(WAYS)).to_string(index=False))
