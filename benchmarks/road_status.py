@@ -213,12 +213,12 @@ def scores(samples: pandas.DataFrame) -> dict[str, float]:
     stretches = false[samples["image"] == 0].groupby([empty["ground"], empty["moved_m"], empty["stretch"]]).sum()
     of_events = found(planted, planted["said"])
     return {
-        "meters": SAMPLE_M * len(planted),
+        "meters": int(SAMPLE_M * len(planted)),
         "events": len(of_events),
         "found": int(of_events.sum()),
         "found_at_90_percent": found_at(planted, 0.9),
-        "false_m": SAMPLE_M * false[samples["image"] > 0].sum(),
-        "false_m_of_nothing": SAMPLE_M * false[samples["image"] == 0].sum(),
+        "false_m": int(SAMPLE_M * false[samples["image"] > 0].sum()),
+        "false_m_of_nothing": int(SAMPLE_M * false[samples["image"] == 0].sum()),
         "false_per_100_km": round((SAMPLE_M * stretches > LONG_M).sum() / (SAMPLE_M * len(empty)) * 1e5, 1),
         "auc": round(auc(planted), 3),
     }
@@ -252,7 +252,7 @@ def states_of(samples: pandas.DataFrame) -> pandas.DataFrame:
         names = [samples[each].rename("of" if each == by else each) for each in ("way", by, "kind")]
         shares = pandas.crosstab(names, samples["state"], normalize="index").round(3)
         grouped = samples["right"].groupby(names)
-        told = pandas.DataFrame({"meters": grouped.size() * SAMPLE_M, "right": grouped.mean().round(3)})
+        told = pandas.DataFrame({"meters": (grouped.size() * SAMPLE_M).astype(int), "right": grouped.mean().round(3)})
         tables.append(told.join(shares).reset_index().assign(by=by))
     return pandas.concat(tables).set_index(["way", "by", "of", "kind"]).reset_index()
 
