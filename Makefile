@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow \
-    test-routers test-other-set test-hostile test-gui test-ltr test-sid lint runtime-python clean
+    test-routers test-other-set test-device test-hostile test-gui test-ltr test-sid test-qt6 lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 
@@ -35,14 +35,14 @@ design-pictures: build/runtime-python.txt
 package: build/qgis-venv.stamp
 	@$(QGIS_PYTHON) -m scripts.package
 
-# A folder of wheels for a machine without internet, of any platform that scripts/wheels.py names.
+# A folder of all wheels for a machine without internet, of any platform that scripts/wheels.py names.
 .PHONY: wheels
 PLATFORM := win_amd64
 PYTHON := 3.12
 SET := native
 TO := build/wheels
 wheels: build/qgis-venv.stamp
-	@$(QGIS_PYTHON) -m scripts.wheels "$(PLATFORM)" "$(PYTHON)" "$(SET)" "$(TO)"
+	@$(QGIS_PYTHON) -m scripts.wheels "$(PLATFORM)" "$(PYTHON)" "$(SET)" all --to "$(TO)"
 
 # Trains the starter from an encoder learned on ImageNet, on scenes and the real ground in GROUND; the one on ResNet34
 # labels towns that have no labels. Three trainings, some two and a half hours on one core.
@@ -128,6 +128,12 @@ test-other-set: build/core-test-packages.stamp build/other-set-python.txt
 	PYTHONPATH=build/core-test-packages "$$(cat build/other-set-python.txt)" $(PYTEST) $(THREE) -m "not slow" \
 	    tests/core/models tests/core/learning
 
+# Models, learning, segmentation and a fine-tune on this machine's GPU, at most 8 minutes; without one, it says so. Any
+# Python will do that has PyTorch for the GPU and the packages of the core: make test-device DEVICE_PYTHON=python3.
+DEVICE_PYTHON = $$(cat build/runtime-python.txt)
+test-device: $(if $(filter command line,$(origin DEVICE_PYTHON)),,build/core-test-packages.stamp)
+	PYTHONPATH=build/core-test-packages "$(DEVICE_PYTHON)" $(PYTEST) -sv tests/device
+
 # OpenStreetMap files in OSMnx and Valhalla, which are no part of the runtime. Of Valhalla's wheel, for Python 3.12 or
 # newer, only the programs are used; they run beside any Python.
 test-routers: build/core-test-packages.stamp build/router-packages.stamp
@@ -151,6 +157,10 @@ test-sid: SUITE := sid
 test-ltr test-sid: build/qgis-venv.stamp build/runtime-python.txt
 	scripts/in_debian.sh $(SUITE) $(MAKEOVERRIDES) test-plugin test-package test-end-to-end test-gui
 
+# With a QGIS that is built with Qt 6 for this, less its window: two hours of computing and 12 GB the first time.
+test-qt6: build/qgis-venv.stamp build/runtime-python.txt
+	scripts/in_debian.sh qt6 $(MAKEOVERRIDES) test-plugin test-package test-end-to-end
+
 # Prints the path of the runtime's Python, building the runtime first where it is missing.
 runtime-python: build/runtime-python.txt
 	@cat build/runtime-python.txt
@@ -173,7 +183,7 @@ build/qgis-venv.stamp: build/qgis.stamp tests/plugin/requirements.txt
 	@touch $@
 
 # Made anew where the runtime's requirements change, or where the runtime it names has gone.
-build/runtime-python.txt: build/qgis.stamp $(addprefix resources/runtime/, ipex.txt native.txt common.txt) \
+build/runtime-python.txt: build/qgis.stamp $(addprefix resources/runtime/, ipex.txt native.txt common.txt all.txt) \
     $(shell [ -x "$$(cat build/runtime-python.txt 2>/dev/null)" ] || echo always)
 	@/usr/bin/python3 -m scripts.setup_runtime > $@
 
@@ -182,11 +192,15 @@ build/other-set-python.txt: build/runtime-python.txt
 	@XDG_DATA_HOME="$(abspath build/other-set)" /usr/bin/python3 -m scripts.setup_runtime \
 	    $$(grep -q /native- $< && echo ipex || echo native) > $@
 
-# Beside the runtime, so that the runtime stays what a person has; only what is imported is compiled, then.
-build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt
+# Beside the runtime, so that the runtime stays what a person has; only what is imported is compiled, then. ONNX Runtime
+# takes the runtime's numpy, and PyQt6 gives its stubs alone.
+build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt tests/core/onnxruntime.txt \
+    tests/core/stubs.txt
 	rm -rf build/core-test-packages
 	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --target build/core-test-packages \
 	    -r tests/core/requirements.txt
+	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --no-deps --target build/core-test-packages \
+	    -r tests/core/onnxruntime.txt -r tests/core/stubs.txt
 	@touch $@
 
 # Apart from them, since they bring a numpy of their own.

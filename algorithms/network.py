@@ -155,6 +155,7 @@ class RoadStatus(JobAlgorithm):
     )
     renamed: ClassVar = {"lines": "INPUT", "lines_bridge_field": "BRIDGE_FIELD", "status": "OUTPUT"}
     created = ("report",)
+    images_field = "raster"
     whole = ("lines", "sites")
     numbers: ClassVar = {
         "seen_m": "Length that is seen (m)",
@@ -168,7 +169,7 @@ class RoadStatus(JobAlgorithm):
         "paths.reached_after_m": "Mean length of road that a site reaches after (m)",
         "paths.cut_off": "Sites cut off",
     }
-    styles: ClassVar = {"status": "states", "reached": "reached"}
+    styles: ClassVar = {"status": "states", "reached": "reached", "arrows": "arrows"}
 
     def _plain_options(self, parameters: Values, context: QgsProcessingContext) -> dict[str, Any]:
         options = super()._plain_options(parameters, context)

@@ -7,9 +7,7 @@ import uuid
 from pathlib import Path
 from typing import Any, ClassVar, Optional
 
-from qgis import utils
 from qgis.core import (
-    QgsApplication,
     QgsGeometry,
     QgsProcessingContext,
     QgsProcessingFeedback,
@@ -21,13 +19,13 @@ from qgis.core import (
     QgsProcessingParameterString,
     QgsProcessingUtils,
 )
-from qgis.PyQt.QtCore import QThread
 
 from ..qgis_roadseg.layers import exchange, work_area
 from ..qgis_roadseg.layers.degree_boxes import boxes_of_extent, boxes_of_source
 from ..qgis_roadseg.layers.licenses import set_license
 from ..qgis_roadseg.layers.snapshot import take_source
 from ..qgis_roadseg.runtime.overpass import Server, download
+from ..qgis_roadseg.toolbox import presets
 from ..qgis_roadseg.toolbox.algorithm import Values, explained
 from ..qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
 from ..training_core import jobs
@@ -66,7 +64,7 @@ class GetOsmData(JobAlgorithm):
                 "are downloaded; of a file, any area is read."
             ).format(area=f"{MAX_AREA_KM2:,}"),
         )
-        extent.setGuiDefaultValueOverride(_view())
+        extent.setGuiDefaultValueOverride(presets.view())
         server = explained(
             QgsProcessingParameterString(self.SERVER, self.tr("Overpass server"), ADDRESS),
             self.tr(
@@ -194,18 +192,6 @@ class GetOsmData(JobAlgorithm):
         message = message.replace(str(Path(folder, "extent.gpkg")), self.tr("the extent"))
         name = self._asked[0].name if self._asked else ""
         return message.replace(str(Path(folder, "download.osm")), name)
-
-
-def _view() -> Optional[str]:
-    """Return what the map shows, as the value of an extent; None without a window, or beside its thread."""
-    if utils.iface is None or QThread.currentThread() != QgsApplication.instance().thread():
-        return None
-    settings = utils.iface.mapCanvas().mapSettings()
-    extent, crs = settings.visibleExtent(), settings.destinationCrs()
-    if extent.isEmpty() or not crs.isValid():
-        return None
-    sides = extent.xMinimum(), extent.xMaximum(), extent.yMinimum(), extent.yMaximum()
-    return f"{','.join(map(repr, sides))} [{crs.authid()}]"
 
 
 def _keep(file: Path, destination: Path) -> None:

@@ -17,12 +17,13 @@ from qgis.core import (
 )
 
 from ..qgis_roadseg.runtime import build, runtime
-from ..qgis_roadseg.runtime.sources import CPU, CUDA, Sources
+from ..qgis_roadseg.runtime.runtime import CPU, CUDA
+from ..qgis_roadseg.runtime.sources import Sources
 from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, Values
 
 
 class SetUpRuntime(RoadSegAlgorithm):
-    """Package sources in; a Python with all packages out."""
+    """Package sources in; a Python with the packages asked for out."""
 
     own_name = "setupruntime"
     title = "Set up runtime"
@@ -30,9 +31,9 @@ class SetUpRuntime(RoadSegAlgorithm):
     description = (
         "Installs the Python environment in which RoadSeg computes, outside QGIS and the plugin's folder. You "
         f"need to run it only once. It downloads {CPU.download_gb} to {CUDA.download_gb} GB and takes a few "
-        "minutes. On Linux, PyTorch comes from its own index of CPU builds if that index can be reached. This "
-        "does not apply if you give an index or wheels here, or an index in the configuration of pip or uv. An "
-        "existing runtime that works is kept."
+        "minutes. Packages that only some jobs need are installed when one of these asks for them. On Linux, PyTorch "
+        "comes from its own index of CPU builds if that index can be reached. This does not apply if you give an "
+        "index or wheels here, or an index in the configuration of pip or uv. An existing runtime that works is kept."
     )
     group_id = "runtime"
     keywords = "install,python,environment,pip,dependencies,pytorch,torch"
@@ -42,7 +43,7 @@ class SetUpRuntime(RoadSegAlgorithm):
     EXTRA_INDEX_URL = "EXTRA_INDEX_URL"
     WHEELS = "WHEELS"
     PYTHON = "PYTHON"
-    FLEET = "FLEET"
+    ALSO_INSTALL = "ALSO_INSTALL"
     FORCE = "FORCE"
     VERSION = "VERSION"
 
@@ -56,7 +57,8 @@ class SetUpRuntime(RoadSegAlgorithm):
             ),
             self.tr(
                 "Package set. ipex is PyTorch 2.8 with the Intel extension, for Linux. native is the newest PyTorch. "
-                "auto takes ipex on Linux with an Intel processor that has AVX-512 or AMX, and native elsewhere."
+                "auto takes ipex on Linux with an Intel processor that has AVX-512 or AMX, and native elsewhere. cuda "
+                "is for GPUs by NVIDIA, and xpu for GPUs by Intel. Apple's GPU needs no other set than native."
             ),
         )
         self._add(
@@ -74,10 +76,14 @@ class SetUpRuntime(RoadSegAlgorithm):
             self.tr("Folder with all packages as wheels, for offline installation. With it, no package index is used."),
         )
         self._add(
-            QgsProcessingParameterBoolean(self.FLEET, self.tr("Many machines"), False),
+            QgsProcessingParameterEnum(
+                self.ALSO_INSTALL, self.tr("Also install"), list(runtime.ADDED_SETS), True, [], True, True
+            ),
             self.tr(
-                "Also install the packages of the set fleet if they are missing: Dask, which maps a region on "
-                "several machines, and GeoParquet."
+                "Sets of packages that only some jobs need, installed into the runtime if they are missing: onnx to "
+                "export models; openvino, an engine that is often faster and runs ONNX models; quantize; osm for files "
+                "of OpenStreetMap; fleet to map a region on several machines, and for GeoParquet. all takes all, as "
+                "for a machine without internet."
             ),
         )
         self._add(
@@ -104,15 +110,17 @@ class SetUpRuntime(RoadSegAlgorithm):
         )
         base = self._path(parameters, self.PYTHON, context)
         force = self.parameterAsBoolean(parameters, self.FORCE, context)
-        added = [runtime.FLEET] if self.parameterAsBoolean(parameters, self.FLEET, context) else []
+        self._names = self.parameterAsEnumStrings(parameters, self.ALSO_INSTALL, context)
+        added = [runtime.ADDED_SETS[name] for name in self._names]
         python, versions = build.set_up(requirements, sources, Path(base) if base else None, force, feedback, added)
         version = ", ".join(f"{name} {number}" for name, number in versions.items() if number)
         feedback.pushInfo(self.tr("RoadSeg's runtime is {python}: {version}").format(python=python, version=version))
         return {self.PYTHON: str(python), self.VERSION: version}
 
     def postProcessAlgorithm(self, context: QgsProcessingContext, feedback: QgsProcessingFeedback) -> dict[str, Any]:
-        """Tell the window, in whose thread this runs."""
-        self.provider().runtime_ready.emit()
+        """Tell the window, in whose thread this runs, unless a job has asked for packages: it can be run again."""
+        if self._names in ([], ["all"]):
+            self.provider().runtime_ready.emit()
         return {}
 
     def _path(self, parameters: Values, name: str, context: QgsProcessingContext) -> str:

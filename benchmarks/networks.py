@@ -28,7 +28,8 @@ from training_core.jobs.recipe import ARCHITECTURES, ENCODERS, SMALL_CHIP_PX, US
 from training_core.learning.plan import STEPS_FRACTION
 from training_core.learning.trainer import Trainer
 from training_core.models.architectures import Architecture, build_network
-from training_core.models.engines import NativeEngine, choose_precision
+from training_core.models.engine_choice import choose_precision
+from training_core.models.engines import NativeEngine
 from training_core.segmentation.measured import measure_receptive_field
 from training_core.system import processor
 

@@ -32,12 +32,13 @@ class RoadSegPlugin:
 
     def initGui(self) -> None:
         """Start in a window: the provider, and a menu with a toolbar."""
-        from .desktop import first_result, menu  # which only a window has the libraries for
+        from .desktop import dialogs, first_result, menu  # which only a window has the libraries for
 
         self.initProcessing()
         self._menu = menu.Menu(self.iface)
         self._menu.add()
         self.provider.runtime_ready.connect(lambda: first_result.offer(self.iface))
+        self.provider.packages_missing.connect(lambda why, name: dialogs.show_missing_packages(self.iface, why, name))
 
     def unload(self) -> None:
         """Remove the menu from the window, and the provider from the registry, which deletes it."""

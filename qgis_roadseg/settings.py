@@ -12,7 +12,7 @@ from typing import Any
 
 from qgis.core import QgsSettings
 
-from ..training_core.jobs import MEMORY_VARIABLE, THREADS_VARIABLE, SegmentOptions
+from ..training_core.jobs import AUTO, DEVICE_VARIABLE, DEVICES, MEMORY_VARIABLE, THREADS_VARIABLE, SegmentOptions
 from .translation import tr
 
 KEY = "roadseg"
@@ -32,17 +32,20 @@ class Settings:
         Memory in GB for jobs that set none of their own; 0 leaves it to the job.
     models_folder : str
         Folder of the user's models; empty for none.
+    device : str
+        Device of `DEVICES` for jobs that name none of their own; empty for auto.
     """
 
     python: str = ""
     threads: int = 0
     memory_gb: float = 0.0
     models_folder: str = ""
+    device: str = ""
 
     def variables(self) -> dict[str, str]:
-        """Return environment variables with the limits for a worker, but for those that the environment sets."""
-        limits = {THREADS_VARIABLE: self.threads, MEMORY_VARIABLE: self.memory_gb}
-        return {name: str(value) for name, value in limits.items() if value and not os.environ.get(name)}
+        """Return environment variables with limits and device for a worker, but for those that the environment sets."""
+        kept = {THREADS_VARIABLE: self.threads, MEMORY_VARIABLE: self.memory_gb, DEVICE_VARIABLE: self.device}
+        return {name: str(value) for name, value in kept.items() if value and not os.environ.get(name)}
 
     def problems(self) -> list[str]:
         """Return a message for each invalid setting."""
@@ -76,7 +79,7 @@ def load(warn: Callable[[str], None] = lambda text: None) -> Settings:
     """Return the stored settings, clamped to their limits; `warn` is called with a message for each invalid one."""
     kept = QgsSettings()
     values = {field.name: kept.value(f"{KEY}/{field.name}") for field in fields(Settings)}
-    texts = {name: str(values[name] or "") for name in ("python", "models_folder")}
+    texts = {name: str(values[name] or "") for name in ("python", "models_folder", "device")}
     return _within(
         Settings(**texts, threads=_number(values, "threads", warn), memory_gb=_number(values, "memory_gb", warn)), warn
     )
@@ -113,4 +116,9 @@ def _within(settings: Settings, warn: Callable[[str], None] = lambda text: None)
             message = tr("The setting {key} is {value}, which is beyond its limits. {taken} is used instead.")
             warn(message.format(key=f"{KEY}/{name}", value=value, taken=taken))
             settings = replace(settings, **{name: taken})
+    if settings.device and settings.device not in DEVICES[1:]:
+        if settings.device != AUTO:
+            message = tr("The setting {key} is {text}, which is no device. The setting is ignored.")
+            warn(message.format(key=f"{KEY}/device", text=settings.device))
+        settings = replace(settings, device="")
     return settings

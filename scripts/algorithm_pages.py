@@ -152,7 +152,8 @@ def _output_table(outputs: list[QgsProcessingOutputDefinition]) -> str:
 def _type(parameter: QgsProcessingParameterDefinition) -> str:
     kind = parameter.type()
     if kind == "enum":
-        return f"one of {', '.join(f'`{choice}`' for choice in parameter.options())}"
+        how_many = "any" if parameter.allowMultiple() else "one"
+        return f"{how_many} of {', '.join(f'`{choice}`' for choice in parameter.options())}"
     if kind == "field":
         return f"field of `{parameter.parentLayerParameterName()}`"
     if kind == "number":
@@ -178,7 +179,7 @@ def _default(parameter: QgsProcessingParameterDefinition) -> str:
     if parameter.isDestination():
         return "written" if parameter.createByDefault() else "not written"
     default = parameter.defaultValue()
-    if default is None or default == "":
+    if default in (None, "", []):
         if parameter.type() == "field" and parameter.defaultValueForGui():
             return f"in dialogs `{parameter.defaultValueForGui()}`, if the layer has it"
         return "none" if parameter.flags() & _FLAGS.FlagOptional else "required"

@@ -1,12 +1,14 @@
 #!/bin/bash
 # Runs targets of the Makefile with the QGIS of another Debian suite: scripts/in_debian.sh sid test-plugin test-gui
+# "qt6" is trixie with a QGIS that scripts/qgis_qt6.sh builds there, in some hours; ended early, it goes on next time.
 # The suite lies in a chroot in build/debian/, which is filled once, from the machine's own mirror; delete it for newer
 # packages. Inside are this checkout, with a build folder of the suite's own, and the machine's runtime. Knows no host.
 set -euo pipefail
 
-suite=$1
+suite=${1/qt6/trixie}
+release=${suite%-backports}
 targets=("${@:2}")
-debian=$PWD/build/debian/$suite
+debian=$PWD/build/debian/$1
 root=$debian/root
 requirements=tests/plugin/requirements.txt
 wheels=$debian/build/wheels
@@ -33,7 +35,7 @@ mirror() {
 }
 
 bootstrap() {
-    local release=${suite%-backports} mirror
+    local mirror
     mirror=$(mirror)
     command -v debootstrap >/dev/null || apt-get install -q -y --no-install-recommends debootstrap
     rm -rf --one-file-system "$debian"
@@ -44,9 +46,14 @@ bootstrap() {
 }
 
 install_qgis() {
-    inside apt-get update -q
-    inside apt-get install -q -y --no-install-recommends -t "$suite" \
-        qgis python3-qgis python3-venv python3-pip xvfb make git
+    if [ "$1" = qt6 ]; then
+        install scripts/qgis_qt6.sh "$root/usr/local/sbin/"
+        inside nice qgis_qt6.sh
+    else
+        inside apt-get update -q
+        inside apt-get install -q -y --no-install-recommends -t "$suite" \
+            qgis python3-qgis python3-venv python3-pip xvfb make git
+    fi
     inside apt-get clean
     touch "$debian/installed"
 }
@@ -71,9 +78,9 @@ fetch_wheels() { # for the suite's Python, by the pip outside, which knows from 
     touch "$wheels"
 }
 
-[ -e "$debian/installed" ] || bootstrap
+[ -e "$root/etc/apt/apt.conf.d/as-outside" ] || bootstrap
 for folder in /proc /sys /dev; do show "$folder"; done
-[ -e "$debian/installed" ] || install_qgis
+[ -e "$debian/installed" ] || install_qgis "$1"
 show "$PWD"
 if git=$(git -c safe.directory="$PWD" rev-parse --path-format=absolute --git-common-dir); then show "$git"; fi
 show "$debian/build" "$(realpath build)"

@@ -1,17 +1,19 @@
-"""A town as Overpass writes it, for tests of the core, the plugin and both together."""
+"""Ways, and a town of them, as Overpass writes them, for tests of the core, the plugin and both together."""
 
-# A town around 85.50 E, 27.60 N: a street, a bridge over a river, a road that is being built, a railway, a runway and
-# a lake whose shore is a way of its own, with an island.
-TOWN = """<?xml version="1.0" encoding="UTF-8"?>
+ANSWER = """<?xml version="1.0" encoding="UTF-8"?>
 <osm version="0.6" generator="Overpass API 0.7.62">
 <note>The data included in this document is from www.openstreetmap.org. The data is made available under ODbL.</note>
 <meta osm_base="2026-11-28T12:00:00Z"/>
 {nodes}
 {ways}
-<relation id="900" version="9"><member type="way" ref="106" role="outer"/><member type="way" ref="107" role="inner"/>
-<tag k="type" v="multipolygon"/><tag k="natural" v="water"/><tag k="name" v="Taudaha"/></relation>
+{relations}
 </osm>
 """
+LAKE = """<relation id="900" version="9"><member type="way" ref="106" role="outer"/>
+<member type="way" ref="107" role="inner"/>
+<tag k="type" v="multipolygon"/><tag k="natural" v="water"/><tag k="name" v="Taudaha"/></relation>"""
+# A town around 85.50 E, 27.60 N: a street, a bridge over a river, a road that is being built, a railway, a runway and
+# a lake whose shore is a way of its own, with an island.
 _WAYS = {
     101: ("highway=residential name=Straße maxspeed=30 surface=gravel", [(0, 0), (400, 0)]),
     102: ("highway=primary_link bridge=yes layer=1 oneway=yes maxspeed=25_mph", [(400, 0), (500, 0)]),
@@ -31,15 +33,24 @@ EXTENT = "85.49,85.52,27.59,27.61 [EPSG:4326]"
 
 
 def town():
-    """Return the town as Overpass writes it: nodes first, with versions."""
-    nodes, ways = {}, []
-    for number, (tags, points) in _WAYS.items():
-        refs = "".join(f'<nd ref="{nodes.setdefault(point, 1000 + len(nodes))}"/>' for point in points)
-        pairs = (pair.replace("_mph", " mph").split("=") for pair in tags.split())
-        texts = "".join(f'<tag k="{key}" v="{value}"/>' for key, value in pairs)
-        ways.append(f'<way id="{number}" version="{number - 98}">{refs}{texts}</way>')
-    places = [
-        f'<node id="{ref}" lat="{SOUTH + y * DEGREES[1]:.7f}" lon="{WEST + x * DEGREES[0]:.7f}" version="1"/>'
-        for (x, y), ref in nodes.items()
-    ]
-    return TOWN.format(nodes="\n".join(places), ways="\n".join(ways))
+    """Return the town: nodes first, with versions."""
+    ways = {
+        number: (
+            dict(pair.replace("_mph", " mph").split("=") for pair in tags.split()),
+            [(WEST + x * DEGREES[0], SOUTH + y * DEGREES[1]) for x, y in points],
+        )
+        for number, (tags, points) in _WAYS.items()
+    }
+    return answer(ways, LAKE)
+
+
+def answer(ways, relations=""):
+    """Return ways as Overpass writes them, of their tags and their longitudes and latitudes by number."""
+    nodes, written = {}, []
+    for number, (tags, points) in ways.items():
+        places = [f'lat="{latitude:.7f}" lon="{longitude:.7f}"' for longitude, latitude in points]
+        refs = "".join(f'<nd ref="{nodes.setdefault(place, 1000 + len(nodes))}"/>' for place in places)
+        texts = "".join(f'<tag k="{key}" v="{value}"/>' for key, value in tags.items())
+        written.append(f'<way id="{number}" version="{number - 98}">{refs}{texts}</way>')
+    points = [f'<node id="{ref}" {place} version="1"/>' for place, ref in nodes.items()]
+    return ANSWER.format(nodes="\n".join(points), ways="\n".join(written), relations=relations)

@@ -98,8 +98,37 @@ class RuntimeEnvironmentError(RoadSegError, code="runtime"):
     """The runtime (the Python environment of the worker) is missing or incomplete."""
 
 
+# The set of requirements, a file of resources/runtime, that has a module which only some jobs import.
+PACKAGE_SETS = {
+    "onnx": "onnx", "openvino": "openvino", "nncf": "quantize", "osmium": "osm", "distributed": "fleet",
+    "pyarrow": "fleet",
+}  # fmt: skip
+_PACKAGES = "packages:"
+
+
+class MissingPackagesError(RuntimeEnvironmentError):
+    """A module that only some jobs import is not installed. The code names its set, such as `packages:osm`."""
+
+    def __init__(self, module: str) -> None:
+        name = PACKAGE_SETS[module]
+        super().__init__(
+            f"This job needs the package {module}, which is not installed.",
+            f"Run Set up runtime with {name} under Also install, and then the job again.",
+        )
+        self.code = f"{_PACKAGES}{name}"
+
+
+def missing_set(error: RoadSegError) -> str:
+    """Return the set of requirements that an error asks for; empty if it asks for none."""
+    return error.code.removeprefix(_PACKAGES) if error.code.startswith(_PACKAGES) else ""
+
+
 class ResourceError(RoadSegError, code="resources"):
     """The machine has too little memory or disk space for the job."""
+
+
+class DeviceError(ResourceError):
+    """A GPU or another accelerator is missing, or failed while it computed: the CPU can take over."""
 
 
 class WorkerError(RoadSegError, code="worker"):

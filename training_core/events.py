@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Optional, Protocol, Union, get_args
 
-from .errors import NO_ROOM, Cancelled, RoadSegError, without_passwords
+from .errors import NO_ROOM, PACKAGE_SETS, Cancelled, MissingPackagesError, RoadSegError, without_passwords
 
 # Failures of a partial result that are described one by one.
 MAX_DESCRIBED = 5
@@ -318,6 +318,8 @@ def explain(error: BaseException, reporter: Reporter) -> Error:
     """Return an exception as an error event; the traceback of an unexpected one goes to the log."""
     if isinstance(error, KeyboardInterrupt):
         error = Cancelled()
+    if isinstance(error, ModuleNotFoundError) and error.name in PACKAGE_SETS:
+        error = MissingPackagesError(error.name)
     if isinstance(error, RoadSegError):
         return Error(error.code, _shortened(error.message), error.remedy)
     if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):

@@ -22,6 +22,7 @@ from .events import Event, Reporter, explain
 from .jobs import FineTune, Job, ProcessOptions, with_model_paths
 from .system import environment, work
 from .system.input_lines import InputLines, chunks_of
+from .system.packages import require
 
 HEARTBEAT_S = 2.0
 # Time limits after the client has closed the pipe: for the next tile or step, for uninterruptible sections, and, if the
@@ -41,6 +42,7 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
             reporter.log(change)
     job = with_model_paths(job)
     environment.check()
+    require(job.packages())
     if environment.is_rank() or (isinstance(job, ProcessOptions) and job.processes != "1"):
         from .distributed.job import execute_on_ranks
 

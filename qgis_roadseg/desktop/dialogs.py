@@ -17,7 +17,7 @@ from qgis.PyQt.QtWidgets import QLabel, QPushButton
 from ..layers import demo_project
 from ..translation import tr
 
-SET_UP = "setupruntime"
+SET_UP, ALSO = "setupruntime", "ALSO_INSTALL"
 
 
 def open_dialog(window: QgisInterface, algorithm: str, values: Optional[Mapping[str, Any]] = None) -> None:
@@ -48,6 +48,12 @@ def _can_run(window: QgisInterface, algorithm: str) -> bool:
 def show_missing_runtime(window: QgisInterface, why: str) -> None:
     """Show why there is no runtime, with a button that sets it up."""
     button = (tr("Set up runtime…"), lambda: open_dialog(window, SET_UP))
+    show_message(window, why, Qgis.MessageLevel.Warning, button)
+
+
+def show_missing_packages(window: QgisInterface, why: str, name: str) -> None:
+    """Show why a job has not run, with a button that installs the set of packages that it asks for."""
+    button = (tr("Install {packages}").format(packages=name), lambda: run_in_dialog(window, SET_UP, {ALSO: [name]}))
     show_message(window, why, Qgis.MessageLevel.Warning, button)
 
 

@@ -35,6 +35,8 @@ ALGORITHMS = {
     "finetune": "/mActionCaptureLine.svg",
     "segment": "/mIconRaster.svg",
     "extractroads": "",
+    "getosmdata": "/downloading_svg.svg",
+    "roadstatus": "/algorithms/mAlgorithmNetworkAnalysis.svg",
     "comparenetworks": "/algorithms/mAlgorithmSymmetricalDifference.svg",
 }
 

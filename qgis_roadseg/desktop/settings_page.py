@@ -17,8 +17,9 @@ from qgis.gui import (
     QgsSpinBox,
 )
 from qgis.PyQt.QtGui import QIcon
-from qgis.PyQt.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidget
+from qgis.PyQt.QtWidgets import QComboBox, QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidget
 
+from ...training_core.jobs import DEVICES
 from .. import settings
 from ..paths import ICON
 from ..runtime import runtime
@@ -55,6 +56,8 @@ class SettingsPage(QgsOptionsPageWidget):
         self.memory_gb.setDecimals(1)
         self.memory_gb.setSuffix(" GB")
         self.memory_gb.setClearValue(0, tr("Automatic"))
+        self.device = QComboBox()
+        self.device.addItems(DEVICES)
         self.problem = QLabel()
         self.problem.setWordWrap(True)
         self.problem.setStyleSheet("color: red")
@@ -71,6 +74,7 @@ class SettingsPage(QgsOptionsPageWidget):
             self.threads.value(),
             self.memory_gb.value(),
             self.models_folder.filePath().strip(),
+            self.device.currentText() if self.device.currentIndex() else "",
         )
 
     def isValid(self) -> bool:
@@ -90,6 +94,7 @@ class SettingsPage(QgsOptionsPageWidget):
         self.threads.setValue(shown.threads)
         self.memory_gb.setValue(shown.memory_gb)
         self.models_folder.setFilePath(shown.models_folder)
+        self.device.setCurrentText(shown.device or DEVICES[0])
 
     def _lay_out(self) -> None:
         computing = _group(
@@ -107,9 +112,9 @@ class SettingsPage(QgsOptionsPageWidget):
                 )
             )
         limits = _group(
-            tr("Resource Limits"),
-            [(tr("Threads"), self.threads), (tr("Memory"), self.memory_gb)],
-            tr("These limits apply if an algorithm's own threads and memory are 0."),
+            tr("Resources"),
+            [(tr("Threads"), self.threads), (tr("Memory"), self.memory_gb), (tr("Device"), self.device)],
+            tr("These apply if an algorithm's own threads and memory are 0, and its device is auto."),
         )
         files = _group(
             tr("Files"),

@@ -14,9 +14,12 @@ from typing import Optional
 
 from qgis.core import (
     QgsMapLayer,
+    QgsProcessing,
     QgsProcessingContext,
     QgsProcessingFeedback,
     QgsProcessingLayerPostProcessorInterface,
+    QgsProcessingParameterDefinition,
+    QgsProcessingParameterFeatureSink,
     QgsVectorLayer,
     QgsVectorLayerUtils,
 )
@@ -29,6 +32,12 @@ from ..translation import tr
 GROUP = "RoadSeg"
 # Under which a layer of a probability keeps what the panel *Threshold* chose; see its `choice`.
 THRESHOLD_PROPERTY = "roadseg/threshold"
+
+_ORDER = {
+    QgsProcessing.SourceType.TypeVectorPolygon: 1,
+    QgsProcessing.SourceType.TypeVectorLine: 2,
+    QgsProcessing.SourceType.TypeVectorPoint: 3,
+}
 
 # Styles with a categorized variant, for lines with a class.
 _BY_CLASS = {"roads": "roadsbyclass"}
@@ -68,6 +77,17 @@ def set_name_and_group(destination: str, label: str, source_name: str, context: 
         details = context.layerToLoadOnCompletionDetails(destination)
         details.name = f"{label} ({source_name})" if source_name else label
         details.groupName = GROUP
+
+
+def set_order(destination: str, definition: QgsProcessingParameterDefinition, context: QgsProcessingContext) -> None:
+    """Have a result loaded above those that would hide it: arrows, points, lines, polygons, rasters.
+
+    Of lines and so on, the main result is the topmost, and QGIS makes the topmost layer of all the active one.
+    """
+    if context.willLoadLayerOnCompletion(destination) and isinstance(definition, QgsProcessingParameterFeatureSink):
+        order = 4 if definition.name() == "ARROWS" else _ORDER[definition.dataType()]
+        details = context.layerToLoadOnCompletionDetails(destination)
+        details.layerSortKey = 2 * order + (definition.name() == "OUTPUT")
 
 
 def source_name_of(layer_name: str) -> str:

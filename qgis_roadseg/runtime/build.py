@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace as changed
 from pathlib import Path
 from typing import Optional
 
@@ -22,8 +23,8 @@ from .locks import is_in_use, lock_at
 from .network import handed_on, remedy_of, was_cut_off, without_credentials
 from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
 from .pythons import NoPython, fitting, none_found, reason_of, version_of
-from .runtime import MODULES, RequirementSet, check, interpreter, managed_set, named, preferred_sets
-from .sources import CUDA, Sources, check_room, choose, pip_has_index, tell_megabytes, told_of_cuda
+from .runtime import CUDA, Amount, RequirementSet, check, interpreter, managed_set, named, preferred_sets
+from .sources import Sources, check_room, choose, pip_has_index, tell_megabytes, told_of_cuda
 
 RETRIES = 3  # after a connection that broke
 
@@ -51,8 +52,12 @@ def set_up(
     named_python = named()
     if named_python is not None and not force:
         feedback.pushInfo(f"{named_python} is set as the runtime's Python, so nothing is built.")
-        modules = [*MODULES, *_modules_of(*added)]
-        return named_python, check(named_python, modules, is_cancelled=feedback.isCanceled)
+        needed = [requirements or preferred_sets()[-1], *added]
+        try:
+            return named_python, check(named_python, _modules_of(*needed), feedback.isCanceled)
+        except RuntimeEnvironmentError as error:
+            command = " ".join([f"{named_python} -m pip install", *_files_of(*needed)])
+            raise RuntimeEnvironmentError(error.message, f"{error.remedy} It gets them by: {command}") from error
     *better, last = [requirements] if requirements else _sets_in_order(force)
     for each in better:
         try:
@@ -82,7 +87,7 @@ def _set_up(
         except RuntimeEnvironmentError as error:
             feedback.pushWarning(f"{error.message}\nRebuilding it.")
         else:
-            versions.update(add(python, added, sources, feedback) if added else {})
+            versions.update(add(requirements, added, sources, feedback) if added else {})
             with suppress(OSError):  # whoever may not write there has not set up another one either
                 os.utime(requirements.folder)  # the one set up last is the one used
             return python, versions
@@ -93,25 +98,37 @@ def _set_up(
 
 
 def add(
-    python: Path, added: Sequence[RequirementSet], sources: Sources, feedback: QgsProcessingFeedback
+    requirements: RequirementSet, added: Sequence[RequirementSet], sources: Sources, feedback: QgsProcessingFeedback
 ) -> dict[str, str]:
-    """Install requirement sets into the environment of a Python, unless they are in it; return their versions.
+    """Install sets of packages into the environment of another set, unless they are in it; return their versions.
 
-    Raises RuntimeEnvironmentError if the installation failed; the environment works as before. Raises Cancelled if the
-    user stopped it; the same.
+    Nothing that is there changes, so jobs may run meanwhile. Raises RuntimeEnvironmentError if the installation failed.
+    Raises Cancelled if the user stopped it. The environment works as before then.
     """
-    modules = _modules_of(*added)
+    folder, modules = requirements.folder, _modules_of(*added)
+    python = interpreter(folder)
     try:
         return check(python, modules, feedback.isCanceled)
     except RuntimeEnvironmentError:
         _report(feedback, 10, f"Installing {', '.join(each.name for each in added)}")
+    amount = sum((each.amount for each in added), Amount(0, 0))
+    amount = changed(amount, download_gb=0) if sources.wheels else amount
+    check_room(amount, folder, feedback)
     steps = _uv_steps if _uses_uv(python) else _pip_steps
-    _, install = steps(python, python.parent.parent)
-    with _explaining_wheels(sources, added[0], python):
-        command = [*install, *sources.arguments(), *_files_of(*added)]
-        _install(command, feedback, feedback.pushConsoleInfo, handed_on(python))
+    _, install = steps(python, folder)
+    with _explaining_wheels(sources, [requirements, *added], python), tempfile.TemporaryDirectory() as scratch:
+        pins = Path(scratch, "installed.txt")
+        pins.write_text("\n".join(_installed(folder)), encoding="utf-8")
+        command = [*install, *sources.arguments(), "-c", str(pins), *_files_of(*added)]
+        _install(command, feedback, tell_megabytes(amount, feedback), handed_on(python))
     _report(feedback, 90, "Checking")
     return check(python, modules, feedback.isCanceled)
+
+
+def _installed(environment: Path) -> list[str]:
+    """Return the packages in an environment, as requirements of exactly what is there."""
+    found = [*environment.glob("lib/*/site-packages/*.dist-info"), *environment.glob("Lib/site-packages/*.dist-info")]
+    return sorted({"==".join(each.stem.rsplit("-", 1)) for each in found})
 
 
 def build(
@@ -130,17 +147,20 @@ def build(
         raise RuntimeEnvironmentError(f"The folder of wheels {sources.wheels} does not exist.")
     with _build_folder(requirements.folder) as folder:
         base, install, configured = _make_environment(requirements, base, folder, feedback)
-        index, amount = choose(sources, configured, feedback)
+        index, amount = choose(requirements, sources, configured, feedback)
+        amount = sum((each.amount for each in added), amount)
         variables = handed_on(configured)
         check_room(amount, folder, feedback)
         _report(feedback, 10, "Installing packages, which takes a few minutes")
         tell = tell_megabytes(amount, feedback)
-        with _explaining_wheels(sources, requirements, base):
+        with _explaining_wheels(sources, [requirements, *added], base):
             if index:
                 # By itself, so that torch and torchvision never come from different indexes: the next step finds both.
                 try:
                     _install([*install, "--index-url", index, *requirements.pytorch], feedback, tell, variables)
                 except RuntimeEnvironmentError as error:
+                    if requirements.index:
+                        raise
                     feedback.pushWarning(f"{error.message}\n{told_of_cuda()}")
                     check_room(CUDA, folder, feedback)
                     tell = tell_megabytes(CUDA, feedback)
@@ -244,7 +264,7 @@ def _pip_steps(base: Path, folder: Path) -> tuple[list[str], list[str]]:
 
 
 @contextmanager
-def _explaining_wheels(sources: Sources, requirements: RequirementSet, base: Path) -> Iterator[None]:
+def _explaining_wheels(sources: Sources, sets: Sequence[RequirementSet], base: Path) -> Iterator[None]:
     """Add to the error of an installation from a folder of wheels how to fill that folder."""
     try:
         yield
@@ -252,11 +272,12 @@ def _explaining_wheels(sources: Sources, requirements: RequirementSet, base: Pat
         if not sources.wheels:
             raise
         python = "python{}.{}".format(*version_of(base))
+        files = " ".join(f"-r {each.file.name}" for each in sets)
         raise RuntimeEnvironmentError(
             f"{error.message}\n",
             f"{sources.wheels} must contain all packages for this system and {python}. On a connected machine with "
-            f"the same system and Python, run: {python} -m pip download --only-binary=:all: -r "
-            f"{requirements.file.name} -d {Path(sources.wheels).name} (the file is in {requirements.file.parent}).",
+            f"the same system and Python, run: {python} -m pip download --only-binary=:all: {files} -d "
+            f"{Path(sources.wheels).name} (in {sets[0].file.parent}).",
         ) from error
 
 

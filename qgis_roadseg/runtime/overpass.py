@@ -29,7 +29,7 @@ _EARLIER_S = 5
 _BUSY = (429, 502, 503, 504)
 _OVERLOAD = "Try again in some minutes, choose a smaller area or another server, or give a file (EXTRACT)."
 _SMALLER = "Choose a smaller area, or give an extract of it as a file (EXTRACT)."
-_WRONG = "Check the address of the server (SERVER), and the proxy in Settings > Options > Network."
+_WRONG = "Check the address of the server (SERVER), its login (AUTHCFG), and the proxy in Settings > Options > Network."
 _PASSING = (
     QNetworkReply.NetworkError.RemoteHostClosedError,
     QNetworkReply.NetworkError.TimeoutError,

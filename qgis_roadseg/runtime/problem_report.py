@@ -138,8 +138,8 @@ def _runtime(is_cancelled: Callable[[], bool]) -> str:
     """Return what the runtime's Python says of its packages and of the machine, or why it says nothing."""
     status = runtime.status()
     lines = [f"State: {status.text}", f"Python: {status.python}"]
-    managed = runtime.managed_set()
-    modules = managed.modules if managed is not None and runtime.named() is None else runtime.MODULES
+    managed = (None if runtime.named() else runtime.managed_set()) or runtime.REQUIREMENT_SETS["native"]
+    modules = managed.modules + runtime.ADDED_SETS["all"].modules
     try:
         python = runtime.find()
         arguments = ["-s", "-B", "-W", "ignore", "-X", "utf8", "-c", _PROBE, str(ROOT), *modules]

@@ -20,14 +20,20 @@ from .process import run_to_end
 from .runtime import REQUIREMENT_SETS, RequirementSet
 
 ANSWER_S = 20  # within which a Python says its version; on a cold disk it may take seconds
-_PRINT_VERSION = "import struct, sys; print(*sys.version_info[:2], struct.calcsize('P') * 8)"
+_PRINT_VERSION = (
+    "import platform, struct, sys; print(*sys.version_info[:2], struct.calcsize('P') * 8, platform.machine() or '?')"
+)
 APPLES = Path("/usr/bin/python3")
+SYSCTL = "/usr/sbin/sysctl"
 # Where Homebrew and the installers of python.org put them on macOS; QGIS is not started with a shell's PATH there.
 MAC_FOLDERS = (
     "/opt/homebrew/bin",
     "/usr/local/bin",
     "/Library/Frameworks/Python.framework/Versions/3.{minor}/bin",
 )
+# A program for Intel processors starts others for these, too, where they are for both.
+ROSETTA = "it is a program for Intel processors (x86-64), under Rosetta, for which PyTorch is no longer built"
+INTEL_MAC = "this Mac has an Intel processor, for which PyTorch is no longer built"
 _CONDAS = ("~/miniforge3", "~/miniconda3", "~/anaconda3", "/opt/conda")
 _WINDOWS_PATH = re.compile(r"[A-Za-z]:\\.*\.exe")
 # Words of an interpreter's last output, and what they mean.
@@ -78,20 +84,20 @@ def listed(listing: str) -> list[Path]:
     return [Path(each) for each in _WINDOWS_PATH.findall(listing)]
 
 
-def version_of(python: Path) -> tuple[int, int, int]:
-    """Return the Python's major and minor version, and the bits of its addresses.
+def version_of(python: Path) -> tuple[int, int, int, str]:
+    """Return the Python's major and minor version, the bits of its addresses, and the processor that it runs on.
 
     Raises RuntimeEnvironmentError if it does not run; the message ends in its output.
     """
     end = time.monotonic() + ANSWER_S
     try:
         said = run_to_end(python, ["-I", "-B", "-c", _PRINT_VERSION], is_cancelled=lambda: time.monotonic() > end)
-        major, minor, bits = map(int, said.split())
+        major, minor, bits, machine = said.split()
+        return int(major), int(minor), int(bits), machine
     except Cancelled as error:
         raise RuntimeEnvironmentError("it does not answer") from error
     except ValueError as error:
         raise RuntimeEnvironmentError("it is not a Python interpreter") from error
-    return major, minor, bits
 
 
 def reason_of(error: RuntimeEnvironmentError) -> str:
@@ -102,9 +108,23 @@ def reason_of(error: RuntimeEnvironmentError) -> str:
 
 def none_found(requirements: RequirementSet, base: Optional[Path], refused: dict[Path, str]) -> NoPython:
     """Return the error that says why none of the Pythons can be taken."""
-    others = [each.name for each in REQUIREMENT_SETS.values() if fits_any(each, base)]
+    others = [each.name for each in REQUIREMENT_SETS.values() if not each.index and fits_any(each, base)]
     if requirements.name in others:  # not the version is wrong
         others = []
+    if INTEL_MAC in refused.values():
+        return NoPython(
+            "RoadSeg cannot compute on this Mac: it has an Intel processor. The last PyTorch for these is 2.2, and "
+            "RoadSeg needs 2.9 to map and to learn. Nothing has been downloaded.",
+            "Run RoadSeg on a Mac with Apple silicon, or on Windows or Linux, and open the results here.",
+        )
+    if ROSETTA in refused.values():
+        newest = "{}.{}".format(*requirements.pythons[1])
+        return NoPython(
+            f"This Mac has Apple silicon, but no Python {versions(requirements)} for it was found. Nothing has been "
+            f"downloaded. Tried:{_listed(refused)}\n",
+            f"Install QGIS for Apple silicon (arm64), as from conda-forge. Or keep this QGIS, and install Homebrew's "
+            f"Python for Apple silicon (brew install python@{newest}): RoadSeg finds it in /opt/homebrew.",
+        )
     remedy = f" Or choose {' or '.join(others)} under Packages." if others else ""
     if base is not None:
         return NoPython(
@@ -112,12 +132,15 @@ def none_found(requirements: RequirementSet, base: Optional[Path], refused: dict
             f"{versions(requirements)}.",
             f"Choose another one under Base Python, or leave it empty.{remedy}",
         )
-    tried = "".join(f"\n{python}: {reason}" for python, reason in refused.items())
     return NoPython(
         f"No Python {versions(requirements)} was found for building the runtime. The packages of {requirements.name} "
-        f"need it. Tried:{tried}\n",
+        f"need it. Tried:{_listed(refused)}\n",
         f"Install one, or choose it under Base Python.{remedy}",
     )
+
+
+def _listed(refused: dict[Path, str]) -> str:
+    return "".join(f"\n{python}: {reason}" for python, reason in refused.items())
 
 
 def versions(requirements: RequirementSet) -> str:
@@ -129,9 +152,11 @@ def _refusal(python: Path, requirements: RequirementSet) -> str:
     if sys.platform == "darwin" and python == APPLES:
         return "it is Apple's own, which is too old, or opens a dialog if Apple's developer tools are not installed"
     try:
-        *version, bits = version_of(python)
+        *version, bits, machine = version_of(python)
     except RuntimeEnvironmentError as error:
         return reason_of(error)
+    if sys.platform == "darwin" and machine != "arm64":
+        return ROSETTA if _said(SYSCTL, "-n", "hw.optional.arm64").strip() == "1" else INTEL_MAC
     oldest, newest = requirements.pythons
     if not oldest <= tuple(version) <= newest:
         return f"it is Python {'.'.join(map(str, version))}, not {versions(requirements)}"

@@ -11,7 +11,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
@@ -36,12 +36,6 @@ WINDOWS_REMEDY = (
 # Library not found, function not found in it, and its initialization failed; the rest of the text is in any language.
 _LIBRARY_OF_WINDOWS = re.compile(r"\[WinError (126|127|1114)\]|DLL load failed")
 
-MODULES = (
-    "torch", "torchvision", "segmentation_models_pytorch", "numpy", "scipy", "affine", "rasterio", "pyproj", "shapely",
-    "pandas", "geopandas", "pyogrio", "safetensors", "psutil", "click", "rich", "jinja2", "matplotlib",
-    "timm", "networkx", "osmium", "onnx", "onnxruntime", "openvino",
-)  # fmt: skip
-
 _PRINT_VERSIONS = """
 import importlib, json, platform, sys
 sys.modules["openvino_telemetry"] = None  # OpenVINO's telemetry
@@ -53,8 +47,35 @@ print(json.dumps(versions))
 
 
 @dataclass(frozen=True)
+class Amount:
+    """How much a runtime is.
+
+    Parameters
+    ----------
+    download_gb, disk_gb : float
+        In the course of the installation, and after it.
+    may_be_less : bool
+        Whether the packages may turn out to be those for CPUs.
+    """
+
+    download_gb: float
+    disk_gb: float
+    may_be_less: bool = False
+
+    def __add__(self, other: "Amount") -> "Amount":
+        sums = self.download_gb + other.download_gb, self.disk_gb + other.disk_gb
+        return Amount(round(sums[0], 2), round(sums[1], 2), self.may_be_less)
+
+
+# Of native on Linux with Python 3.12, where it is most; see the table in the guide. On other systems PyTorch's default
+# builds are for CPUs too.
+CPU = Amount(0.4, 1.5)
+CUDA = Amount(3.2, 8.0)
+
+
+@dataclass(frozen=True)
 class RequirementSet:
-    """Packages of a runtime.
+    """Packages of a runtime, or of some jobs that a runtime can be extended for.
 
     Parameters
     ----------
@@ -62,11 +83,16 @@ class RequirementSet:
         Its file is resources/runtime/<name>.txt.
     pythons : tuple
         The oldest and the newest Python for which all packages exist, as (major, minor).
+    amount : Amount
+        How much comes.
+    index : str
+        The only index that has the builds of PyTorch that it is for; without one, any builds for CPUs will do.
     """
 
     name: str
-    modules: tuple[str, ...]
-    pythons: tuple[tuple[int, int], tuple[int, int]]
+    pythons: tuple[tuple[int, int], tuple[int, int]] = ((3, 10), (3, 14))
+    amount: Amount = CPU
+    index: str = ""
 
     @property
     def file(self) -> Path:
@@ -74,9 +100,14 @@ class RequirementSet:
         return RESOURCES / "runtime" / f"{self.name}.txt"
 
     @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules by which its packages are imported: named as the packages are."""
+        return tuple(re.match(r"[\w-]+", line)[0].replace("-", "_") for line in _lines(self.file))
+
+    @property
     def pytorch(self) -> list[str]:
         """The requirements torch and torchvision, which must come from one index."""
-        return [line for line in self.file.read_text(encoding="utf-8").splitlines() if line.startswith("torch")]
+        return [line for line in _lines(self.file) if line.startswith("torch")]
 
     @property
     def folder(self) -> Path:
@@ -85,16 +116,38 @@ class RequirementSet:
         return managed_folder() / f"{self.name}-{hashlib.sha256(requirements).hexdigest()[:12]}"
 
 
+def _lines(file: Path) -> Iterator[str]:
+    """Yield the requirements in a file, and in those that it includes."""
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.startswith("-r "):
+            yield from _lines(file.with_name(line[len("-r ") :]))
+        elif re.match(r"\w", line):
+            yield line
+
+
+_PYTORCH = "https://download.pytorch.org/whl"
+# Those with an index of their own are for GPUs, and only for those who choose them.
 REQUIREMENT_SETS = {
-    requirements.name: requirements
-    for requirements in (
-        RequirementSet("ipex", (*MODULES, "intel_extension_for_pytorch"), ((3, 10), (3, 13))),
-        RequirementSet("native", MODULES, ((3, 10), (3, 14))),
+    each.name: each
+    for each in (
+        RequirementSet("ipex", ((3, 10), (3, 13)), Amount(0.5, 1.6)),
+        RequirementSet("native"),
+        RequirementSet("cuda", amount=CUDA, index=f"{_PYTORCH}/cu130"),
+        RequirementSet("xpu", amount=CUDA, index=f"{_PYTORCH}/xpu"),
     )
 }
-
-# Optional, in the same environment as one of these.
-FLEET = RequirementSet("fleet", ("dask", "distributed", "bokeh", "pyarrow"), ((3, 10), (3, 14)))
+# In the same environment as one of these, when a job asks for it; all is for a machine without internet.
+ADDED_SETS = {
+    each.name: each
+    for each in (
+        RequirementSet("onnx", amount=Amount(0.01, 0.04)),
+        RequirementSet("openvino", amount=Amount(0.1, 0.3)),
+        RequirementSet("quantize", amount=Amount(0.1, 0.4)),
+        RequirementSet("osm", amount=Amount(0.01, 0.02)),
+        RequirementSet("fleet", amount=Amount(0.1, 0.3)),
+        RequirementSet("all", amount=Amount(0.2, 0.7)),
+    )
+}
 
 
 def preferred_sets() -> list[RequirementSet]:
@@ -190,9 +243,7 @@ def status() -> Status:
     return Status(False, tr("of another version of RoadSeg") if is_outdated else tr("missing"))
 
 
-def check(
-    python: Path, modules: Iterable[str] = MODULES, is_cancelled: Callable[[], bool] = lambda: False
-) -> dict[str, str]:
+def check(python: Path, modules: Iterable[str], is_cancelled: Callable[[], bool] = lambda: False) -> dict[str, str]:
     """Import modules in a process of a Python, and return the versions by name, that of Python first.
 
     Raises RuntimeEnvironmentError if the Python does not start, or cannot import one of them.

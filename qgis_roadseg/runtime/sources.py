@@ -19,7 +19,7 @@ from qgis.PyQt.QtNetwork import QNetworkRequest
 
 from ...training_core.errors import RuntimeEnvironmentError
 from .process import run_to_end
-from .runtime import is_linux_x86_64
+from .runtime import CPU, CUDA, Amount, RequirementSet, is_linux_x86_64
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 PROBE_MS = 5000
@@ -61,44 +61,29 @@ class Sources:
         return arguments
 
 
-@dataclass(frozen=True)
-class Amount:
-    """How much a runtime is.
-
-    Parameters
-    ----------
-    download_gb, disk_gb : float
-        In the course of the installation, and after it.
-    may_be_less : bool
-        Whether the packages may turn out to be those for CPUs.
-    """
-
-    download_gb: float
-    disk_gb: float
-    may_be_less: bool = False
-
-
-# Of ipex on Linux with Python 3.11: with CUDA as measured, without it less the sizes of its packages. On other systems
-# PyTorch's default builds are for CPUs too.
-CPU = Amount(0.6, 2.3)
-CUDA = Amount(3.3, 8.4)
-
-
-def choose(sources: Sources, python: Path, feedback: QgsProcessingFeedback) -> tuple[str, Amount]:
+def choose(
+    requirements: RequirementSet, sources: Sources, python: Path, feedback: QgsProcessingFeedback
+) -> tuple[str, Amount]:
     """Return the index to take PyTorch from, empty for the configured sources; and how much will come.
 
-    The index of CPU builds is tried only where the default one has builds for CUDA and the person has named nothing.
+    Without an index of the requirements' own, that of CPU builds is tried where the default one has builds for CUDA. In
+    either case the person must have named nothing. Raises RuntimeEnvironmentError if their own cannot be reached.
     """
     if sources.wheels:
         has_cuda = any(Path(sources.wheels).glob("nvidia_*"))
-        return "", replace(CUDA if has_cuda else CPU, download_gb=0)
-    if not is_linux_x86_64():
-        return "", CPU
+        return "", replace(CUDA if has_cuda else requirements.amount, download_gb=0)
+    index = requirements.index or (CPU_INDEX if is_linux_x86_64() else "")
+    if not index:
+        return "", requirements.amount
     if sources.arguments() or pip_has_index(python) or _uv_has_index():
-        return "", replace(CUDA, may_be_less=True)
-    if answers(CPU_INDEX, feedback):
-        return CPU_INDEX, CPU
-    feedback.pushWarning(f"{CPU_INDEX}, the index of PyTorch for CPUs, cannot be reached. {told_of_cuda()}")
+        return "", requirements.amount if requirements.index else replace(CUDA, may_be_less=True)
+    if answers(index, feedback):
+        return index, requirements.amount
+    whose = requirements.name if requirements.index else "CPUs"
+    lost = f"{index}, the index of PyTorch for {whose}, cannot be reached."
+    if requirements.index:
+        raise RuntimeEnvironmentError(lost, "Try again, choose other Packages, or give the address of a mirror.")
+    feedback.pushWarning(f"{lost} {told_of_cuda()}")
     return "", CUDA
 
 

@@ -27,7 +27,7 @@ from qgis.core import (
 )
 
 from ...training_core import events, jobs
-from ...training_core.errors import OutputError, RoadSegError
+from ...training_core.errors import OutputError, RoadSegError, missing_set
 from ...training_core.jobs import Job, OptionField, from_options
 from ...training_core.jobs.fields import describe_renamed
 from .. import settings
@@ -35,11 +35,11 @@ from ..layers import exchange
 from ..layers.image_layer import image_layers, is_raster
 from ..layers.results import fill_sinks, open_result, sink_destination
 from ..layers.snapshot import take_source
-from ..layers.styles import fitting_style, set_name_and_group, set_style, source_name_of
+from ..layers.styles import fitting_style, set_name_and_group, set_order, set_style, source_name_of
 from ..runtime import runtime
 from ..runtime.client import WorkerClient
 from ..runtime.locks import working_folder
-from . import model_files
+from . import model_files, presets
 from .algorithm import RoadSegAlgorithm, Values
 from .output_checks import check_outputs
 from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, usual_names
@@ -54,6 +54,8 @@ class JobAlgorithm(RoadSegAlgorithm):
         Parameter names by field, where they are not the field's name in capitals.
     created : sequence of str
         Fields of optional outputs that are created by default.
+    images_field : str
+        The job's field with the images, which the only one of the project is proposed for.
     whole : sequence of str
         Fields of vector layers of which the worker needs all attributes, not only the chosen ones.
     numbers, words : mapping of str to str
@@ -69,6 +71,7 @@ class JobAlgorithm(RoadSegAlgorithm):
     renamed: ClassVar[Mapping[str, str]] = {}
     omitted: ClassVar[Sequence[str]] = ()
     created: ClassVar[Sequence[str]] = ()
+    images_field: ClassVar[str] = ""
     whole: ClassVar[Sequence[str]] = ()
     numbers: ClassVar[Mapping[str, str]] = {}
     words: ClassVar[Mapping[str, str]] = {}
@@ -82,6 +85,9 @@ class JobAlgorithm(RoadSegAlgorithm):
         models_folder = settings.load().models_folder
         for field in self._fields(jobs.MODEL, jobs.MODEL_OUTPUT, jobs.ONNX_OUTPUT):
             self._parameter(field).setGuiDefaultValueOverride(model_files.suggestion(field, models_folder))
+        for field in self._fields(jobs.RASTER, jobs.RASTERS):
+            if field.name == self.images_field and (image := presets.only_image()):
+                self._parameter(field).setGuiDefaultValueOverride([image] if field.is_list else image)
         for key, label in self.numbers.items():
             self.addOutput(QgsProcessingOutputNumber(_output_name(key), self.tr(label)))
         for key, label in self.words.items():
@@ -159,6 +165,8 @@ class JobAlgorithm(RoadSegAlgorithm):
             by_parameter = {parameter_name(name, self.renamed): layer for name, layer in layers.items()}
             filled = fill_sinks(self, by_parameter, parameters, context, feedback)
         except RoadSegError as error:
+            if missing_set(error) and self.provider() is not None:
+                self.provider().packages_missing.emit(str(error), missing_set(error))
             raise QgsProcessingException(named(str(error))) from error
         destinations = {**files, **dict(zip(layers, filled.values()))}
         if answer.get("stopped"):
@@ -172,8 +180,9 @@ class JobAlgorithm(RoadSegAlgorithm):
             if name in destinations
         }
         for name, destination in destinations.items():
-            label = self.parameterDefinition(parameter_name(name, self.renamed)).description()
-            set_name_and_group(destination, label, self._source_name, context)
+            definition = self.parameterDefinition(parameter_name(name, self.renamed))
+            set_name_and_group(destination, definition.description(), self._source_name, context)
+            set_order(destination, definition, context)
             if name in styles:
                 threshold = answer.get("threshold") if name == "probability" else None
                 set_style(destination, styles[name], context, feedback, threshold)
@@ -282,9 +291,12 @@ class JobAlgorithm(RoadSegAlgorithm):
                 for other in self._fields(jobs.FIELD)
                 if self._parameter(other).parentLayerParameterName() == self._name(field)
             ]
-            self._report_unused(source, [other for other, name in choices if not name], feedback)
+            is_extract = exchange.may_be_extract(source)
+            # The tag width is rare, and that of each class known.
+            unused = [other for other, name in choices if not (name or (is_extract and other.name == "width_field"))]
+            self._report_unused(source, unused, feedback)
             path = folder / f"{field.name}.gpkg"
-            is_whole = field.name in self.whole or exchange.may_be_extract(source)
+            is_whole = field.name in self.whole or is_extract
             every = exchange.plain_fields(source) if is_whole else []
             columns = dict.fromkeys([*every, *(name for _, name in choices if name)])  # one may have been chosen twice
             stored = exchange.write_source(source, list(columns), path, context, feedback.isCanceled)

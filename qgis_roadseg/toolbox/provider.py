@@ -29,6 +29,7 @@ class RoadSegProvider(QgsProcessingProvider):
     """RoadSeg in the toolbox."""
 
     runtime_ready = pyqtSignal()  # Set up runtime has succeeded
+    packages_missing = pyqtSignal(str, str)  # a job has asked for a set of packages: why, and which
 
     def __init__(self, types: Sequence[type[QgsProcessingAlgorithm]]) -> None:
         super().__init__()

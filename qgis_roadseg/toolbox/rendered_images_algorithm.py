@@ -35,13 +35,10 @@ class RenderedImagesAlgorithm(JobAlgorithm):
 
     Attributes
     ----------
-    images_field : str
-        The job's field with the images.
     model_parameter : str
         The parameter with the model at whose ground resolution layers are rendered.
     """
 
-    images_field: ClassVar[str]
     model_parameter: ClassVar[str] = "MODEL"
 
     @abstractmethod

@@ -32,8 +32,8 @@
         <translation>Ordner mit Wheel-Paketen</translation>
     </message>
     <message>
-        <source>Many machines</source>
-        <translation>Viele Rechner</translation>
+        <source>Also install</source>
+        <translation>Zusätzlich installieren</translation>
     </message>
     <message>
         <source>Rebuild</source>
@@ -294,6 +294,10 @@
     <message>
         <source>Speed field</source>
         <translation>Geschwindigkeitsfeld</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>Gerät</translation>
     </message>
     <message>
         <source>Processes</source>
@@ -1720,6 +1724,10 @@
         <translation>Laufzeitumgebung einrichten…</translation>
     </message>
     <message>
+        <source>Install {packages}</source>
+        <translation>Installation von {packages}</translation>
+    </message>
+    <message>
         <source>Roads found in imagery: check them on the ground.</source>
         <translation>In Bildern gefundene Straßen: vor Ort prüfen.</translation>
     </message>
@@ -2296,12 +2304,12 @@
         <translation>Die Python-Umgebung, in der RoadSeg rechnet. „Laufzeitumgebung einrichten“ baut sie. Wählen Sie nur dann eine andere, wenn sie alle Pakete hat.</translation>
     </message>
     <message>
-        <source>Resource Limits</source>
-        <translation>Grenzen für Ressourcen</translation>
+        <source>Resources</source>
+        <translation>Ressourcen</translation>
     </message>
     <message>
-        <source>These limits apply if an algorithm's own threads and memory are 0.</source>
-        <translation>Diese Grenzen gelten, wenn die Threads und der Arbeitsspeicher eines Algorithmus auf 0 stehen.</translation>
+        <source>These apply if an algorithm's own threads and memory are 0, and its device is auto.</source>
+        <translation>Diese gelten, wenn Threads und Speicher eines Algorithmus selbst 0 sind und sein Gerät auto ist.</translation>
     </message>
     <message>
         <source>Files</source>
@@ -2530,6 +2538,10 @@
     <message>
         <source>The setting {key} is {value}, which is beyond its limits. {taken} is used instead.</source>
         <translation>Die Einstellung {key} ist {value} und überschreitet ihre Grenzen. Stattdessen wird {taken} verwendet.</translation>
+    </message>
+    <message>
+        <source>The setting {key} is {text}, which is no device. The setting is ignored.</source>
+        <translation>Die Einstellung {key} ist {text}. Das ist kein Gerät; die Einstellung wird ignoriert.</translation>
     </message>
     <message>
         <source>{path} is not an executable file. Choose a Python interpreter, or leave the field empty.</source>

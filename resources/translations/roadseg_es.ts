@@ -32,8 +32,8 @@
         <translation>Carpeta de paquetes wheel</translation>
     </message>
     <message>
-        <source>Many machines</source>
-        <translation>Muchas máquinas</translation>
+        <source>Also install</source>
+        <translation>Instalar también</translation>
     </message>
     <message>
         <source>Rebuild</source>
@@ -294,6 +294,10 @@
     <message>
         <source>Speed field</source>
         <translation>Campo de velocidad</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>Dispositivo</translation>
     </message>
     <message>
         <source>Processes</source>
@@ -1720,6 +1724,10 @@
         <translation>Configurar el entorno de ejecución…</translation>
     </message>
     <message>
+        <source>Install {packages}</source>
+        <translation>Instalar {packages}</translation>
+    </message>
+    <message>
         <source>Roads found in imagery: check them on the ground.</source>
         <translation>Vías halladas en imágenes: compruébelas sobre el terreno.</translation>
     </message>
@@ -2296,12 +2304,12 @@
         <translation>El entorno de Python en el que calcula RoadSeg. «Configurar el entorno de ejecución» lo crea. Elija otro solo si tiene todos los paquetes.</translation>
     </message>
     <message>
-        <source>Resource Limits</source>
-        <translation>Límites de recursos</translation>
+        <source>Resources</source>
+        <translation>Recursos</translation>
     </message>
     <message>
-        <source>These limits apply if an algorithm's own threads and memory are 0.</source>
-        <translation>Estos límites se aplican si los hilos y la memoria propios de un algoritmo son 0.</translation>
+        <source>These apply if an algorithm's own threads and memory are 0, and its device is auto.</source>
+        <translation>Se aplican si los hilos y la memoria del propio algoritmo son 0 y su dispositivo es auto.</translation>
     </message>
     <message>
         <source>Files</source>
@@ -2530,6 +2538,10 @@
     <message>
         <source>The setting {key} is {value}, which is beyond its limits. {taken} is used instead.</source>
         <translation>El ajuste {key} es {value}, fuera de sus límites. En su lugar se usa {taken}.</translation>
+    </message>
+    <message>
+        <source>The setting {key} is {text}, which is no device. The setting is ignored.</source>
+        <translation>El ajuste {key} es {text}, que no es un dispositivo. El ajuste se ignora.</translation>
     </message>
     <message>
         <source>{path} is not an executable file. Choose a Python interpreter, or leave the field empty.</source>

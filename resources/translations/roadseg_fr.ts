@@ -32,8 +32,8 @@
         <translation>Dossier de paquets wheel</translation>
     </message>
     <message>
-        <source>Many machines</source>
-        <translation>Plusieurs machines</translation>
+        <source>Also install</source>
+        <translation>Installer aussi</translation>
     </message>
     <message>
         <source>Rebuild</source>
@@ -294,6 +294,10 @@
     <message>
         <source>Speed field</source>
         <translation>Champ de vitesse</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>Périphérique</translation>
     </message>
     <message>
         <source>Processes</source>
@@ -1720,6 +1724,10 @@
         <translation>Installer l'environnement d'exécution…</translation>
     </message>
     <message>
+        <source>Install {packages}</source>
+        <translation>Installer {packages}</translation>
+    </message>
+    <message>
         <source>Roads found in imagery: check them on the ground.</source>
         <translation>Routes trouvées sur des images : à vérifier sur le terrain.</translation>
     </message>
@@ -2296,12 +2304,12 @@
         <translation>L'environnement Python dans lequel RoadSeg calcule. « Installer l'environnement d'exécution » le crée. N'en choisissez un autre que s'il a tous les paquets.</translation>
     </message>
     <message>
-        <source>Resource Limits</source>
-        <translation>Limites de ressources</translation>
+        <source>Resources</source>
+        <translation>Ressources</translation>
     </message>
     <message>
-        <source>These limits apply if an algorithm's own threads and memory are 0.</source>
-        <translation>Ces limites s'appliquent si les fils d'exécution et la mémoire d'un algorithme valent 0.</translation>
+        <source>These apply if an algorithm's own threads and memory are 0, and its device is auto.</source>
+        <translation>Ils s'appliquent si les threads et la mémoire de l'algorithme sont à 0 et si son périphérique est auto.</translation>
     </message>
     <message>
         <source>Files</source>
@@ -2530,6 +2538,10 @@
     <message>
         <source>The setting {key} is {value}, which is beyond its limits. {taken} is used instead.</source>
         <translation>Le réglage {key} vaut {value}, hors de ses limites. {taken} est utilisé à la place.</translation>
+    </message>
+    <message>
+        <source>The setting {key} is {text}, which is no device. The setting is ignored.</source>
+        <translation>Le réglage {key} vaut {text}, qui n'est pas un périphérique. Le réglage est ignoré.</translation>
     </message>
     <message>
         <source>{path} is not an executable file. Choose a Python interpreter, or leave the field empty.</source>

@@ -93,8 +93,8 @@ def mix_styles(layer: nn.Module, share: float) -> None:
             return features
         mean = features.mean((2, 3), keepdim=True).detach()
         deviation = (features.var((2, 3), keepdim=True) + 1e-5).sqrt().detach()
-        order = torch.randperm(len(features))
-        own = torch.distributions.Beta(0.3, 0.3).sample((len(features), 1, 1, 1)).to(features.dtype)
+        order = torch.randperm(len(features)).to(features.device)
+        own = torch.distributions.Beta(0.3, 0.3).sample((len(features), 1, 1, 1)).to(features)
         normalized = (features - mean) / deviation
         return normalized * deviation.lerp(deviation[order], 1 - own) + mean.lerp(mean[order], 1 - own)
 

@@ -31,8 +31,8 @@ def center_line_loss(logits: Tensor, labels: Tensor) -> Tensor:
     "Skeleton Recall Loss for Connectivity Conserving and Resource Efficient Segmentation of Thin Tubular Structures",
     2024. Shapes are those of `loss_with_center_lines`.
     """
-    lines = torch.from_numpy(np.stack([center_lines(each == ROAD) for each in labels.numpy()])[:, None])
-    lines = lines.to(logits.dtype)
+    lines = torch.from_numpy(np.stack([center_lines(each == ROAD) for each in labels.cpu().numpy()])[:, None])
+    lines = lines.to(logits)
     return 1 - ((logits.sigmoid() * lines).sum() + 1) / (lines.sum() + 1)
 
 

@@ -41,14 +41,15 @@ from scripts.starter.teacher import taught
 from scripts.starter.worlds import World, make_worlds
 from training_core.events import Reporter
 from training_core.geodata.rasters import IMAGE, Band
-from training_core.jobs import RecipeOptions
+from training_core.jobs import FineTune, RecipeOptions
 from training_core.learning.calibration import with_scaled_logits
 from training_core.learning.step import ChipStep
 from training_core.learning.trainer import Trainer
 from training_core.learning.training_loop import rate_at
 from training_core.models.architectures import UNET, build_network
 from training_core.models.base_model import BaseModel, architecture_for, read_base_model
-from training_core.models.engines import NativeEngine, choose_precision
+from training_core.models.engine_choice import choose_precision, devices_at_hand
+from training_core.models.engines import TRAINING_DEVICES, NativeEngine
 from training_core.models.loading import load_network
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_compact_model, save_model
@@ -94,7 +95,7 @@ def main() -> None:
     left_out = arguments.pop("without")
     if threads := arguments.pop("threads"):
         torch.set_num_threads(threads)
-    engine = NativeEngine(choose_precision(arguments.pop("precision"), print))
+    engine = engine_at_hand(arguments.pop("precision"))
     recipe = RECIPES[arguments.pop("recipe")]
     recipe = replace(recipe, **{name: value for name, value in arguments.items() if value is not None})
     grounds = learned_ground(ground, left_out) if ground else {}
@@ -107,6 +108,14 @@ def main() -> None:
     drawn = drawn_images(validated, recipe.resolution_m)
     run = Run(recipe, model.with_suffix(".checkpoint"), start, grounds, held_out, engine)
     train(run, drawn, model, compact)
+
+
+def engine_at_hand(precision: str) -> NativeEngine:
+    """Return PyTorch on the GPU that is there, unless ROADSEG_DEVICE forbids it, or else on the CPU; say which."""
+    devices = devices_at_hand(FineTune(), precision, TRAINING_DEVICES, Reporter())
+    engine = devices[0] if devices else NativeEngine(choose_precision(precision, print))
+    print(f"{engine.title} in {engine.precision}", flush=True)
+    return engine
 
 
 def learned_ground(folder: Path, left_out: Collection[str]) -> dict[str, list[Ground]]:
@@ -196,7 +205,7 @@ class Run:
         self.recipe, self.step, self.elapsed_s, self._checkpoint = recipe, 0, 0.0, checkpoint
         self.grounds, self.held_out = grounds, held_out
         self.best_step, self._best_score, self._best = 0, -1.0, {}
-        self.engine, self.processor = engine, processor.name()
+        self.engine, self.processor = engine, engine.title if engine.is_device else processor.name()
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px)
         base = read_base_model(start, UNET, recipe.encoder, Reporter())
         self.architecture = base.architecture if base else architecture_for(UNET, recipe.encoder)

@@ -71,7 +71,8 @@ def _fuzzed(line: bytes, number: int) -> bytes:
     return bytes(content).replace(b"\n", b" ")
 
 
-@pytest.mark.parametrize("kind", ["known", pytest.param("fuzzed", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["known", "fuzzed"])
 def test_whatever_is_sent_the_session_goes_on(goods, tmp_path, kind):
     options = goods.options("live", tmp_path / "out")
     lines = [*LINES.values(), *HARMLESS.values()]

@@ -64,4 +64,4 @@ for _ in range(2):
 """,
         tmp_path,
     )
-    assert told == [[15, True, True], [[], True]] * 2
+    assert told == [[17, True, True], [[], True]] * 2

@@ -15,15 +15,17 @@ pytestmark = pytest.mark.usefixtures("no_settings")
 def no_variables(monkeypatch):
     monkeypatch.delenv("ROADSEG_THREADS", raising=False)
     monkeypatch.delenv("ROADSEG_MEMORY_GB", raising=False)
+    monkeypatch.delenv("ROADSEG_DEVICE", raising=False)
 
 
 def test_what_is_kept_is_found_again_and_what_is_taken_back_leaves_no_key(tmp_path, monkeypatch):
     assert settings.load() == Settings("", 0, 0.0, "") and settings.load().variables() == {}
-    kept = Settings(sys.executable, 1, 2.5, str(tmp_path))
+    kept = Settings(sys.executable, 1, 2.5, str(tmp_path), "cpu")
     settings.save(kept)
     assert settings.load() == kept
-    assert kept.variables() == {"ROADSEG_THREADS": "1", "ROADSEG_MEMORY_GB": "2.5"}
+    assert kept.variables() == {"ROADSEG_THREADS": "1", "ROADSEG_MEMORY_GB": "2.5", "ROADSEG_DEVICE": "cpu"}
     monkeypatch.setenv("ROADSEG_MEMORY_GB", "3")  # which counts before the settings
+    monkeypatch.setenv("ROADSEG_DEVICE", "cuda")
     assert kept.variables() == {"ROADSEG_THREADS": "1"}
     settings.save(Settings())
     assert settings.load() == Settings()
@@ -40,9 +42,10 @@ def test_what_is_kept_is_found_again_and_what_is_taken_back_leaves_no_key(tmp_pa
         ("memory_gb", "-1", 0),
         ("memory_gb", "nan", 0),
         ("memory_gb", "much", 0),
+        ("device", "quantum", ""),
     ],
 )
-def test_numbers_that_cannot_be_are_clipped_with_a_word(key, value, taken):
+def test_values_that_cannot_be_are_clipped_or_ignored_with_a_word(key, value, taken):
     QgsSettings().setValue(f"roadseg/{key}", value)
     told = []
     assert getattr(settings.load(told.append), key) == taken

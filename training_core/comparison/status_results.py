@@ -18,8 +18,10 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
+from ..geodata.osm_layers import is_extract
 from ..jobs import RoadStatus
 from ..jobs.fields import word_in
+from ..jobs.openstreetmap import ATTRIBUTION
 from ..jobs.status import CHECK, CLOSED, DECIDES, DOUBTFUL, LOST_PROBABILITY, PATHS_SHARE, STATE, STATES
 from ..networks.graph import Graph
 from ..networks.lines import areas_in
@@ -132,7 +134,10 @@ def _numbered(decides: np.ndarray) -> Any:
 
 @dataclass(frozen=True)
 class Summary:
-    """The stretches, (n,) object lines in meters and their states, and what they add up to: lists of rows."""
+    """The stretches, (n,) object lines in meters and their states, and what they add up to: lists of rows.
+
+    `attribution` is what the license of the lines demands, or empty.
+    """
 
     shapes: np.ndarray
     state: np.ndarray
@@ -140,6 +145,7 @@ class Summary:
     by_district: Sequence[dict[str, Any]]
     lost: Sequence[dict[str, Any]]
     checks: Sequence[dict[str, Any]]
+    attribution: str = ""
 
     @property
     def lengths_m(self) -> dict[str, float]:
@@ -162,7 +168,8 @@ def summarize(
         classes = layer[job.class_field].loc[table["line"] - 1].map(word_in).to_numpy(dtype=object)
     by_district = _lengths_in(asked.districts, shapes, state) if asked.districts else []
     by_class = _lengths_by(classes, state, shapely.length(shapes))
-    return Summary(shapes, state, by_class, by_district, _lost_links(table), _checks(table))
+    attribution = ATTRIBUTION if is_extract(layer) else ""
+    return Summary(shapes, state, by_class, by_district, _lost_links(table), _checks(table), attribution)
 
 
 def _lengths_by(group: np.ndarray, state: np.ndarray, length_m: np.ndarray) -> list[dict[str, Any]]:

@@ -24,7 +24,6 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from importlib.util import find_spec
 from typing import Any, Optional, Union
 
 from ..errors import JobError, RoadSegError, RuntimeEnvironmentError
@@ -34,7 +33,6 @@ from ..system import processor
 from .runner import LOST_S, Answered, Lost, News, Prepared, answer, as_text, prepare
 from .worker_checks import Leader, differences
 
-SET_UP = "Run Set up runtime with Many machines (FLEET), or install what resources/runtime/fleet.txt lists."
 CONNECT_S, CLOSE_S, CENSUS_S = 15.0, 5.0, 2.0
 # A function that any Python has, and a name that it finds where RoadSeg is.
 _PROBE, _NAME = pkgutil.resolve_name, f"{__name__}:do_task"
@@ -184,14 +182,9 @@ class DaskWorkers:
 def connect(address: str) -> Any:
     """Return a client of a scheduler.
 
-    Raises JobError if it cannot be reached, or does not accept the certificates. Raises RuntimeEnvironmentError if dask
-    is not installed, or the scheduler has no RoadSeg.
+    Raises JobError if it cannot be reached, or does not accept the certificates. Raises RuntimeEnvironmentError if it
+    has no RoadSeg.
     """
-    spec = find_spec("distributed")
-    if spec is None or spec.origin is None:  # a mere folder of its name does not count
-        raise RuntimeEnvironmentError(
-            f"The scheduler {address} cannot be used: the runtime has no Dask (requirement set fleet).", SET_UP
-        )
     import distributed  # sets up its loggers, and RoadSeg reports what matters
 
     for name in list(logging.root.manager.loggerDict):

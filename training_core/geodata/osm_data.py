@@ -21,7 +21,7 @@ import shapely
 from ..errors import LayerError
 from ..events import Reporter
 from ..jobs.openstreetmap import NON_ROADS, RAILS, RUNWAYS, WATER
-from ..jobs.overpass import fault_of
+from ..jobs.overpass import JSON, fault_of
 from .antimeridian import cut_at_antimeridian
 from .fields import numbers_in
 from .osm_layers import WIDTH_FIELD, are_bridges, classified, is_osm_file, non_roads_in, tag_values
@@ -51,6 +51,10 @@ _SPEED, _KMH = "speed_kmh", {"km/h": 1.0, "kmh": 1.0, "mph": 1.609344}
 # Closed ways with these keys are polygons, as GDAL has them by default.
 _AREAS = "aeroway,natural,landuse"
 _DEGREE_M = 111_195.0
+_READABLE = (
+    "Its name must end in .osm or .osm.pbf. In overpass turbo, write [out:xml] in place of [out:json], run the query, "
+    "and export the raw data."
+)
 
 
 def read_layers(
@@ -99,14 +103,15 @@ def _check_file(path: str) -> None:
     """Raise LayerError if a file is in no format of OpenStreetMap, or is XML that is not complete."""
     name = f"The file of OpenStreetMap ({path})"
     if not is_osm_file(path):
-        raise LayerError(f"{name} is not in a format of OpenStreetMap.", "Its name must end in .osm or .osm.pbf.")
+        raise LayerError(f"{name} is not in a format that can be read here.", _READABLE)
     require_openable(path, name, LayerError)
     try:
         fault = "" if path.lower().endswith(".pbf") else fault_of(path)
     except OSError as error:
         raise LayerError(f"{name} cannot be read: {error.strerror}.", "Check that it is there.") from error
     if fault:
-        raise LayerError(f"{name} cannot be used: {fault.rstrip('.')}.", "Download it again, or a smaller area.")
+        remedy = _READABLE if fault == JSON else "Download it again, or a smaller area."
+        raise LayerError(f"{name} cannot be used: {fault.rstrip('.')}.", remedy)
 
 
 def _in_degrees(area: geopandas.GeoDataFrame) -> np.ndarray:

@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Optional
 
@@ -75,8 +74,6 @@ def check_vector_output(path: str, layer_count: int = 1) -> None:
         raise OutputError(
             f"{path} is not in a format that RoadSeg writes.", f"Give a name that ends in {', '.join(FORMATS)}."
         )
-    if suffix == _PARQUET:
-        require_pyarrow(path)
     if layer_count > 1 and not FORMATS[suffix][1]:
         raise OutputError(f"{path} can hold only one layer.", "Give each output a file of its own, or use .gpkg.")
 
@@ -211,18 +208,6 @@ def _has_features(path: Path, name: str, layer: Written, driver: str) -> bool:
 
 
 _GEOMETRY = "geometry"
-
-
-def require_pyarrow(path: str) -> None:
-    """Check that the runtime can read and write GeoParquet.
-
-    Raises OutputError if it has no pyarrow.
-    """
-    if find_spec("pyarrow") is None:
-        raise OutputError(
-            f"{path} cannot be read or written: the runtime has no pyarrow (requirement set fleet).",
-            "Run Set up runtime with Many machines (fleet), or choose a GeoPackage.",
-        )
 
 
 def _write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> None:

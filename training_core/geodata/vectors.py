@@ -31,7 +31,7 @@ from .grid import MAX_COORDINATE, MAX_DEG, Grid
 from .osm_layers import without_deleted_ways
 from .shapes import MAX_CROSSINGS, TooManyCrossings, boxes_around, check_crossings, valid
 from .sources import QGIS_PART, for_pyogrio, require_openable
-from .vector_output import is_parquet, require_pyarrow
+from .vector_output import is_parquet
 
 # Dimensions of geometries by their names in messages, and the parts of the names of layer types.
 _DIMENSIONS = {"points": 0, "lines": 1, "polygons": 2}
@@ -158,7 +158,6 @@ def _checked_features(file: str, where: dict[str, Any], named: str, reporter: Op
 def _features(file: str, where: dict[str, Any]) -> pandas.DataFrame:
     """Return the features of a file; those with a geometry, if any has one, as a GeoDataFrame."""
     if is_parquet(file):
-        require_pyarrow(file)
         if "where" in where:
             raise ValueError("a filter cannot be applied to GeoParquet")
         return read_parquet(file)

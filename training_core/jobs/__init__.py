@@ -58,11 +58,18 @@ from .profiling import ALL, BOTH, INFERENCE, TRAINING, CompareProfiles, Profile
 from .recipe import RecipeOptions, StepOptions, has_starter, model_path, with_model_paths
 from .review import ApplyReview
 from .shared import (
+    ACCELERATORS,
+    AUTO,
+    CPU,
+    DEVICE_VARIABLE,
+    DEVICES,
     LEFT,
     MEMORY_VARIABLE,
+    OPENVINO_DEVICES,
     RIGHT,
     THREADS_VARIABLE,
     UNKNOWN,
+    ComputeOptions,
     LabelOptions,
     MaskOptions,
     MaskValueOptions,

@@ -35,7 +35,7 @@ class MakeChallenge(Job):
         "File of the last challenge for this area. A new task within 20 m of an earlier task keeps its id, so that "
         "MapRoulette keeps its status."
     )
-    extract: str = option("", "Extract of OpenStreetMap", kind=OSM_EXTRACT).help(
+    extract: str = option("", "Extract of OpenStreetMap", kind=OSM_EXTRACT, needs="osmium").help(
         "The roads before as an .osm or .osm.pbf file. With it, each task for a new road contains the road as a "
         "change that JOSM loads, connected to the ways of the extract. In this case, give the whole layer of changes."
     )
@@ -72,7 +72,7 @@ class ExportChanges(Job):
     changes: str = option("", "Changes", kind=VECTOR, required=True).help(
         "All lines with the field `change` from Compare road networks, not only the new ones, in any CRS."
     )
-    extract: str = option("", "Extract of OpenStreetMap", kind=OSM_EXTRACT, required=True).help(
+    extract: str = option("", "Extract of OpenStreetMap", kind=OSM_EXTRACT, required=True, needs="osmium").help(
         "The roads before as an .osm or .osm.pbf file, with the versions of its ways."
     )
     reviewed_only: bool = reviewed_only_option()

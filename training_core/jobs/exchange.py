@@ -29,7 +29,7 @@ from .shared import MaskOptions, ThreadOptions, model_option
 class OnnxOptions(Job):
     """Options of every job that writes an ONNX file."""
 
-    onnx: str = option("", "ONNX model", kind=ONNX_OUTPUT, required=True).help("ONNX file to write.")
+    onnx: str = option("", "ONNX model", kind=ONNX_OUTPUT, required=True, needs="onnx").help("ONNX file to write.")
     tile_px: int = advanced_option(512, "Tile size", unit="px", within=(0, 8192)).help(
         "Input size of the ONNX model in other programs, rounded up to a multiple of 32. 0 makes it dynamic, but the "
         "plugin Deepness cannot open dynamic models. RoadSeg itself runs the model at any tile size."
@@ -81,6 +81,10 @@ class Quantize(MaskOptions, OnnxOptions, ThreadOptions):
     )
     chip_px: int = advanced_option(512, "Chip size", unit="px", within=(64, 4096)).help("Side of a chip.")
     seed: int = advanced_option(0, "Seed", within=(0, 2**31 - 1)).help("Random seed for the choice of chips.")
+
+    def packages(self) -> list[str]:
+        """See Job; the set that has NNCF has all others."""
+        return ["nncf"]
 
     def _check_together(self) -> None:
         super()._check_together()

@@ -219,7 +219,7 @@ class MapRegion(NetworkOptions, MaskingOptions):
     roads: str = option("", "Roads", kind=VECTOR_OUTPUT, required=True).help(
         "Center-lines of the whole region to write."
     )
-    scheduler: str = advanced_option("", "Dask scheduler").help(
+    scheduler: str = advanced_option("", "Dask scheduler", needs="distributed").help(
         "Address of a Dask scheduler, such as tcp://host:8786 or tls://host:8786, whose workers map the region. Leave "
         "empty to use this machine alone. Needs the requirement set fleet."
     )

@@ -172,7 +172,7 @@ class ExportNetwork(GraphOptions):
     geopackage: str = option("", "Nodes and edges", kind=GEOPACKAGE_OUTPUT).help(
         "GeoPackage to write, with the layers nodes and edges in the schema of OSMnx."
     )
-    osm: str = option("", "OpenStreetMap file", kind=OSM_OUTPUT).help(
+    osm: str = option("", "OpenStreetMap file", kind=OSM_OUTPUT, needs="osmium").help(
         "File to write, ending in .osm for JOSM and OSMnx, or in .osm.pbf for OSRM and Valhalla. Lines with a "
         f"road_probability below {DOUBTFUL_BELOW:g} get the tag fixme. Without that field, the field confidence "
         "decides."

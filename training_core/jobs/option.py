@@ -46,6 +46,7 @@ STARTERS_HELP = f"{STARTER} for the pretrained model that comes with RoadSeg ({S
 IMAGENET = "imagenet"
 # Layers come first in a dialog, then their fields, then all else.
 _LAYERS = (RASTER, RASTERS, VECTOR, AREAS)
+_VECTORS = (VECTOR, AREAS, VECTOR_OUTPUT)
 # Shared options, which a dataclass has before its own, but which matter less than those.
 _LATE = ("no_road",)
 # Files that only the worker writes.
@@ -62,7 +63,8 @@ class Option:
 
     The label is without the unit. The help is one or two sentences by which users decide on a value. The kind is one of
     those above, or empty where the type suffices. Both ends of the range are included. `usual` is the usual name of a
-    layer's field: dialogs preselect it.
+    layer's field: dialogs preselect it. `needs` is a module, of `errors.PACKAGE_SETS`, without which a value is of no
+    use.
     """
 
     label: str
@@ -75,6 +77,7 @@ class Option:
     required: bool = False
     advanced: bool = False
     usual: str = ""
+    needs: str = ""
 
     @property
     def caption(self) -> str:
@@ -199,6 +202,13 @@ class Job:
                 if other is not field and {other.option.kind, field.option.kind} != {VECTOR_OUTPUT}:
                     both = " and ".join(f"{each.option.label} ({each.name})" for each in (other, field))
                     raise JobError(f"{both} are the same file, {path}.", "Give each a file of its own.")
+
+    def packages(self) -> list[str]:
+        """Return the modules that this job imports and others do not; see `errors.PACKAGE_SETS`."""
+        fields = [field for field in self.option_fields() if getattr(self, field.name)]
+        found = [field.option.needs for field in fields if field.option.needs]
+        layers = [getattr(self, field.name).lower() for field in fields if field.option.kind in _VECTORS]
+        return found + ["pyarrow"] * any(path.endswith("parquet") for path in layers)
 
     def to_json(self) -> str:
         """Return the job as the text of a job file, in ASCII, so that paths that are not valid UTF-8 survive."""

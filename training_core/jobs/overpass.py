@@ -27,6 +27,7 @@ _REMARK = re.compile(r"<remark>(.*?)</remark>", re.DOTALL)
 _END = re.compile(r"(?:</osm>|<osm\b[^<>]*/>)$")
 _MARKUP = re.compile(r"<(?:style|script)\b.*?</(?:style|script)>|<[^>]*>", re.DOTALL)
 _MAX_TEXT = 300
+JSON = "it is JSON, not XML"
 
 
 class Box(NamedTuple):
@@ -78,6 +79,8 @@ def fault_of(path: str | os.PathLike[str]) -> str:
         first = file.read(_END_BYTES).decode(errors="replace")
         file.seek(max(0, os.path.getsize(path) - _END_BYTES))
         last = file.read().decode(errors="replace").rstrip()
+    if first.lstrip("\ufeff \r\n\t").startswith("{"):
+        return JSON
     if "<osm" not in first:
         said = _shown(first)
         return f"it is no data of OpenStreetMap, but says: {said}" if said else "it is empty"

@@ -1,4 +1,4 @@
-"""Options shared by several jobs: threads, processes, engine, precision, labels, tiling, network cleaning.
+"""Options shared by several jobs: threads, processes, engine, device, precision, labels, tiling, network cleaning.
 
 Scope: the fields and their texts. Independent of how they are used; standard library only.
 """
@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from ..errors import JobError, shown
 from .option import FIELD, MODEL, NUMBERS, RASTERS, STARTERS_HELP, VECTOR, Job, advanced_option, option
 
-# Environment variables with the thread and memory limits of jobs that set none themselves.
-THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
+# Environment variables with the thread and memory limits, and the device, of jobs that set none themselves.
+THREADS_VARIABLE, MEMORY_VARIABLE, DEVICE_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB", "ROADSEG_DEVICE"
 UNKNOWN, RIGHT, LEFT = "unknown", "right", "left"
 DRIVING_SIDES = (UNKNOWN, RIGHT, LEFT)
 AUTO, MAX_PROCESSES = "auto", 1024
+# Where models run: GPUs as PyTorch names them, and devices of OpenVINO, which does not train.
+CPU, ACCELERATORS = "cpu", ("cuda", "xpu", "mps")
+OPENVINO_DEVICES = {"openvino-auto": "AUTO", "openvino-gpu": "GPU", "openvino-npu": "NPU"}
+DEVICES = (AUTO, CPU, *ACCELERATORS, *OPENVINO_DEVICES)
 # The lowest and the highest threshold that a person may choose: thresholds are compared by odds, which 0 and 1 lack.
 THRESHOLDS = 0.01, 0.99
 # The grids of result rasters.
@@ -24,8 +28,17 @@ IMAGE_GRID, MODEL_GRID = "image", "model"
 def _engine_option(*engines: str) -> str:
     """Return the field `engine` with these choices and auto."""
     return advanced_option("auto", "Engine", choices=("auto", *engines)).help(
-        "Backend that runs the model. auto times the installed engines at the actual tile or chip size, and takes an "
-        "engine other than native only if it is clearly faster."
+        "Backend that runs the model on the CPU. auto times the installed engines, and devices, at the actual tile or "
+        "chip size, and takes another one than native only if it is clearly faster."
+    )
+
+
+def _device_option(*devices: str, more: str = "") -> str:
+    """Return the field `device` with these choices, auto and cpu; `more` is a sentence about the last of them."""
+    return advanced_option(AUTO, "Device", choices=(AUTO, CPU, *devices)).help(
+        "Processor or accelerator that runs the model. auto takes the device from RoadSeg's settings. If none is set "
+        "there, it also times a GPU or NPU, and takes it if it is clearly faster than the CPU. cuda is a GPU by NVIDIA "
+        f"or AMD, xpu by Intel, and mps by Apple. {more}If the device is missing or fails, the CPU takes over."
     )
 
 
@@ -46,13 +59,22 @@ class ThreadOptions(Job):
 
 @dataclass(frozen=True)
 class ComputeOptions(ThreadOptions):
-    """Options of every job that runs a model: engine, precision, threads."""
+    """Options of every job that runs a model: engine, device, precision, threads."""
 
     engine: str = _engine_option("native", "ipex")
+    device: str = _device_option(*ACCELERATORS)
     precision: str = advanced_option("auto", "Precision", choices=("auto", "bf16", "fp32")).help(
         "Floating-point format of the computation. auto takes bf16 if the processor has a BF16 unit and is at least "
         "as fast in bf16 as in fp32. Otherwise it takes fp32."
     )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.engine != AUTO and self.device not in (AUTO, CPU):
+            raise JobError(
+                f"The engine {self.engine} (engine) computes on the CPU, not on {self.device} (device).",
+                "Leave one of them at auto.",
+            )
 
 
 @dataclass(frozen=True)
@@ -160,6 +182,7 @@ class SegmentOptions(ComputeOptions):
     """Options of every job that segments an image tile by tile."""
 
     engine: str = _engine_option("native", "ipex", "openvino")
+    device: str = _device_option(*ACCELERATORS, *OPENVINO_DEVICES, more="The others are devices of OpenVINO. ")
     halo: str = advanced_option("auto", "Halo").help(
         "Margin around each tile that is computed and then discarded. Give a number of pixels, exact, or auto. exact "
         "covers the model's receptive field, so the result equals that of the undivided image. auto takes the "
@@ -180,6 +203,12 @@ class SegmentOptions(ComputeOptions):
         "Minimum probability of a road pixel. 0 takes the threshold stored in the model. For a starter, and for a "
         "model fine-tuned from it with interpolation, 0 chooses a threshold that suits the images."
     )
+
+    def packages(self) -> list[str]:
+        """See Job; OpenVINO alone runs ONNX files."""
+        runs_graph = getattr(self, "model", "").lower().endswith(".onnx")
+        is_named = self.engine == "openvino" or self.device in OPENVINO_DEVICES
+        return super().packages() + ["openvino"] * (runs_graph or is_named)
 
     def _check_together(self) -> None:
         super()._check_together()

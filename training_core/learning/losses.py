@@ -200,7 +200,7 @@ def class_loss(logits: Tensor, labels: Tensor, joint: Joint = only_part, counts:
     first.
     """
     if counts is None:
-        counts = joint(count_classes(labels).double()).long()
+        counts = joint(count_classes(labels).cpu().double()).long()
     # Only pixels of a known class are computed at all: few, as most labels are background.
     known = _has_class(labels)
     number = labels[known].long() - ROAD - 1
@@ -208,6 +208,7 @@ def class_loss(logits: Tensor, labels: Tensor, joint: Joint = only_part, counts:
     truth = functional.one_hot(number, logits.shape[1]).to(predicted.dtype)
     loss = functional.binary_cross_entropy_with_logits(predicted, truth, reduction="none").mean(dim=1)
     # Each pixel by the size of its class, so that all classes weigh the same; the mean is over the classes that occur.
+    counts = counts.to(loss.device)
     return _JointSum.apply((loss / counts[number]).sum(), joint) / (counts > 0).sum().clamp(min=1)
 
 
@@ -220,7 +221,7 @@ class _JointSum(torch.autograd.Function):
 
     @staticmethod
     def forward(context: Any, part_sums: Tensor, joint: Joint) -> Tensor:
-        return joint(part_sums.double()).to(part_sums.dtype, copy=True)
+        return joint(part_sums.cpu().double()).to(part_sums, copy=True)  # on the CPU: not all devices have FP64
 
     @staticmethod
     def backward(context: Any, outer: Tensor) -> tuple[Tensor, None]:

@@ -13,8 +13,6 @@ import dataclasses
 import functools
 import gc
 import math
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -24,13 +22,12 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ..errors import ResourceError
-from ..events import Reporter
 from ..geodata.tiling import STRIDE_PX
 from ..jobs import FineTune, StepOptions
 from ..jobs.recipe import BY_PACE, CAREFUL_RATE, MUCH_LABELED_PX, SMALL_CHIP_PX, USUAL_CHIP_PX
 from ..models.architectures import Architecture, build_network, weights_without_memory
-from ..models.engines import IPEX, TRAINING, NativeEngine, choose_engine, training_engine
-from ..models.recompute import mix_in_recomputing, recompute_activations
+from ..models.engines import IPEX, NativeEngine, training_engine
+from ..models.recompute import mix_in_recomputing
 from ..system import environment
 from ..system.memory import available_bytes, give_free_blocks_back
 from ..system.tensor_memory import GAPS, Ledger
@@ -54,11 +51,6 @@ EXCHANGE_COPIES = 3
 # Fraction of the free memory that a training may take; the rest is for the system, and for errors of the estimate.
 SHARE_OF_FREE = 0.9
 
-# A trial of the engines takes some ten steps; where fewer than these are given, they are better spent on training.
-MIN_STEPS_WITH_TRIAL = 200
-# Fraction of the time budget that the engines' trial may take. The first step waits for it, and it seldom gains more
-# than it takes.
-TRIAL_FRACTION = 0.01
 # Fraction of the time budget that is left for training steps; validation takes the rest.
 STEPS_FRACTION = 0.9
 # With fewer steps than this, from a base model and from random weights, small chips teach more: more steps count for
@@ -152,6 +144,15 @@ def max_bytes(processes: int = 1) -> int:
     return available if limit is None else min(available, limit // processes)
 
 
+def room_on(engine: NativeEngine, architecture: Architecture) -> Optional[Room]:
+    """Return the memory of a device for a training, in addition to what this process has; None on the CPU."""
+    if not engine.is_device:
+        return None
+    used_bytes = psutil.Process().memory_info().rss
+    weights_bytes = sum(tensor.nbytes for tensor in weights_without_memory(architecture).values())
+    return Room(used_bytes + int(engine.free_bytes()), used_bytes, weights_bytes)
+
+
 def fit_into_memory(
     architecture: Architecture,
     engine: NativeEngine,
@@ -242,11 +243,13 @@ def _measure_step(
         if is_recomputing:  # without `recompute_activations`, which would slow this process down from here on
             mix_in_recomputing(model)
         trainer = Trainer(model, engine, recipe)
-        _step(trainer, recipe.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0])  # makes the optimizer's state
+        take_step(
+            trainer, recipe.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0]
+        )  # makes the optimizer's state
         alive = []
         for size_px in SMALL_CHIPS_PX:
             began = len(ledger.alive)
-            _step(trainer, recipe.accumulation, architecture.in_channels, size_px)
+            take_step(trainer, recipe.accumulation, architecture.in_channels, size_px)
             alive.append(np.array(ledger.alive[began:], dtype=float))
     # A line through the bytes at both sizes, for each operation.
     pixels = [size_px**2 for size_px in SMALL_CHIPS_PX]
@@ -266,7 +269,8 @@ def _measure_step(
     return measured
 
 
-def _step(trainer: Trainer, chips: int, bands: int, size_px: int) -> None:
+def take_step(trainer: Trainer, chips: int, bands: int, size_px: int) -> None:
+    """Take a step on empty chips of a size, in pixels, with the trainer; no weight changes."""
     images = np.zeros((chips, bands, size_px, size_px), dtype=np.float32)
     labels = np.zeros((chips, size_px, size_px), dtype=np.uint8)
     labels[:, : size_px // 2] = 1
@@ -339,57 +343,3 @@ class Plan:
 def plan_from_document(document: dict[str, Any]) -> Plan:
     """Return the plan of which `dataclasses.asdict` made a document."""
     return Plan(training_engine(**document["engine"]), Fit(**document["fit"]), MemoryPlan(**document["memory"]))
-
-
-def trial_step(
-    architecture: Architecture, recipe: StepOptions, chip_px: int, is_recomputing: bool
-) -> Callable[[NativeEngine], float]:
-    """Return a function that takes a training step on empty chips with an engine, and returns its seconds.
-
-    The first step with each engine prepares weights, memory and kernels. The draws of chance stay as they are.
-    """
-    chips = recipe.batch_size * recipe.accumulation
-    trainers: dict[str, Trainer] = {}
-
-    def step(engine: NativeEngine) -> float:
-        if engine.name not in trainers:
-            with torch.random.fork_rng(devices=[]):
-                model = build_network(architecture)
-            if is_recomputing:
-                recompute_activations(model)
-            trainers[engine.name] = Trainer(model, engine, recipe)
-        began_s = time.perf_counter()
-        _step(trainers[engine.name], chips, architecture.in_channels, chip_px)
-        return time.perf_counter() - began_s
-
-    return step
-
-
-def plan_by_trial(
-    job: FineTune, architecture: Architecture, chip_px: int, memory: MemoryPlan, reporter: Reporter
-) -> Plan:
-    """Return the plan of a fine-tune whose memory is planned: engine and recipe by timed trial steps where they pay.
-
-    Raises JobError if the engine asked for cannot be used.
-    """
-    step, tried = trial_step(architecture, job, chip_px, memory.is_recomputing), set()
-
-    def try_engine(engine: NativeEngine) -> None:
-        reporter.check_cancelled()
-        tried.add(engine.name)
-        step(engine)
-
-    # A step that is computed otherwise, in tiles for example, takes another time than those of a trial.
-    is_plain = not memory.layout
-    is_tried = is_plain and (not job.steps or job.steps >= MIN_STEPS_WITH_TRIAL)
-    limit_s = math.inf if job.steps else TRIAL_FRACTION * job.minutes * 60
-    engine = choose_engine(job.engine, job.precision, TRAINING, try_engine if is_tried else None, reporter.log, limit_s)
-    step_s = None
-    if is_plain and has_choice(job):
-        if engine.name not in tried:
-            step(engine)
-        step_s = step(engine)
-    fit = fit_recipe(job, step_s)
-    if fit.reason:
-        reporter.log(fit.reason)
-    return Plan(engine, fit, memory)

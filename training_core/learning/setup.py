@@ -108,8 +108,8 @@ def predictor_of(setup: Setup, weights: dict[str, torch.Tensor]) -> Predictor:
     """Return a model ready to infer as precisely as it was trained, with weights (...), any dtype, by name."""
     model = build_uninitialized(setup.start.architecture)
     model.load_state_dict(weights)
-    native = NativeEngine(setup.plan.engine.precision, setup.plan.engine.reason)
-    return Predictor(native.prepare_inference(model), native, setup.images[0].bands)
+    engine = setup.plan.engine.after_training()
+    return Predictor(engine.prepare_inference(model), engine, setup.images[0].bands)
 
 
 class Way:

@@ -131,13 +131,14 @@ class ChipStep(Step):
     def _accumulate(self, chips: np.ndarray, labels: np.ndarray, fraction: float) -> float:
         """Add the gradients of a batch to those of the step; return its part of the loss of the step."""
         logits = self.engine.forward(self.model, torch.from_numpy(chips))
-        loss = self._loss(logits, torch.from_numpy(labels)) * fraction
+        loss = self._loss(logits, torch.from_numpy(labels).to(logits.device)) * fraction
         if self._statistics:
             self._statistics.record()
         self.stopwatch.record("forward")
         loss.backward()
+        value = loss.item()  # which waits for a device
         self.stopwatch.record("backward")
-        return loss.item()
+        return value
 
 
 def labeled_fractions(labels: np.ndarray, recipe: StepOptions, share: Share) -> list[float]:

@@ -266,8 +266,9 @@ def _parameters_of(optimizer: Optimizer) -> list[nn.Parameter]:
 
 
 def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return contiguous copies: files take no other memory layout, and would copy again."""
-    return {name: tensor.detach().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
+    """Return contiguous copies on the CPU: files take no other memory layout, and would copy again."""
+    there = {"device": "cpu", "copy": True, "memory_format": torch.contiguous_format}
+    return {name: tensor.detach().to(**there) for name, tensor in tensors.items()}
 
 
 def _require_alike(tensors: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
@@ -332,8 +333,8 @@ def set_rate(optimizer: Optimizer, rate: float) -> None:
 class FusedAdamW(AdamW):
     """AdamW, fused, whose kernel is handed each gradient in its order in memory.
 
-    PyTorch's kernel goes through memory in order, but first makes a contiguous copy of a channels-last gradient, which
-    it never reads. That copy takes longer than the step itself.
+    PyTorch's kernel for the CPU goes through memory in order, but first makes a contiguous copy of a channels-last
+    gradient, which it never reads. That copy takes longer than the step itself.
     """
 
     def _init_group(self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor], *rest: Any) -> bool:
@@ -343,6 +344,6 @@ class FusedAdamW(AdamW):
 
 
 def _in_memory_order(tensor: Tensor) -> Tensor:
-    """Return a view that is contiguous, where the tensor is channels last."""
-    is_channels_last = tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last)
+    """Return a view that is contiguous, where the tensor is channels last, and on the CPU."""
+    is_channels_last = tensor.is_cpu and tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last)
     return tensor.permute(0, 2, 3, 1) if is_channels_last else tensor

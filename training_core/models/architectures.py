@@ -192,7 +192,7 @@ class _UpsamplingBlock(nn.Module):
 
 
 class DepthwiseConv2d(nn.Conv2d):
-    """A depthwise convolution that computes in FP32 where it is trained in BF16.
+    """A depthwise convolution that computes in FP32 where it is trained in BF16 on the CPU.
 
     oneDNN, as of PyTorch 2.8, has fast kernels in BF16 for the gradients of 3 x 3 depthwise convolutions of stride 1
     alone. Others take 4 to 13 times as long as in FP32: half of a training step of EfficientNet-Lite0 with AMX
@@ -201,7 +201,7 @@ class DepthwiseConv2d(nn.Conv2d):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the input, (batch, channels, height, width), convolved; both are float32 or bfloat16."""
-        if not self.training or input.dtype != torch.bfloat16:
+        if not self.training or input.dtype != torch.bfloat16 or not input.is_cpu:
             return super().forward(input)
         with torch.autocast("cpu", enabled=False):
             bias = None if self.bias is None else self.bias.float()

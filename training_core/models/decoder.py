@@ -42,7 +42,7 @@ class DecoderBlock(nn.Module):
         the size of the result, which is not used.
         """
         first, normalize, activate = self.conv1
-        if not self.training and not torch.is_autocast_enabled("cpu"):
+        if not self.training and not torch.is_autocast_enabled(features.device.type):
             # In FP32 the rounding of a transposed convolution varies with the size, and with it between tiles.
             features = functional.interpolate(features, scale_factor=2, mode="nearest")
             features = features if skip_connection is None else torch.cat([features, skip_connection], dim=1)

@@ -20,10 +20,9 @@ from ..jobs.json_fields import MAX_TEXT, Key, Range, parse, read
 from . import onnx_file
 from .architectures import Architecture
 from .model_card import COARSEST_M, FINEST_M, ModelCard
+from .onnx_model import INPUT, OUTPUT, UNKNOWN
 from .openvino_model import square_halo_px
 
-# Stands for the names of architecture and encoder, which only the graph could tell.
-UNKNOWN = "unknown"
 _ROAD = ("road", "roads")
 _BANDS = ("red", "green", "blue")
 # Values are divided by this before they are normalized: Deepness takes only images of 8 bits.
@@ -150,12 +149,12 @@ def _connect(model: ModelProto, channel: Optional[int]) -> None:
     """Give a graph RoadSeg's input and output, which is a channel of its own output, or its only one."""
     graph, make = model.graph, onnx.helper
     source, target = graph.input[0], graph.output[0]
-    _rename(graph, source.name, onnx_file.INPUT)
-    _rename(graph, target.name, onnx_file.OUTPUT if channel is None else "classes")
+    _rename(graph, source.name, INPUT)
+    _rename(graph, target.name, OUTPUT if channel is None else "classes")
     if channel is not None:
         graph.initializer.append(make.make_tensor("road", onnx.TensorProto.INT64, [1], [channel]))
-        graph.node.append(make.make_node("Gather", ["classes", "road"], [onnx_file.OUTPUT], axis=1))
-    source.name, target.name = onnx_file.INPUT, onnx_file.OUTPUT
+        graph.node.append(make.make_node("Gather", ["classes", "road"], [OUTPUT], axis=1))
+    source.name, target.name = INPUT, OUTPUT
     target.type.tensor_type.shape.dim[1].dim_value = 1
 
 

@@ -1,60 +1,73 @@
-"""Engines: PyTorch, its Intel extension (IPEX) and OpenVINO, which train or run the U-Net, and how one is chosen.
+"""Engines: PyTorch, its Intel extension (IPEX) and OpenVINO, which train or run the U-Net.
 
-Scope: precision, kernels, batches, timing. Independent of images and files. No engine needs another one: where the
-others are not installed, the native engine does everything except running ONNX models.
+PyTorch and OpenVINO also compute on devices, as engines with the names of these. Scope: precision, kernels, batches.
+Independent of images and files. No engine needs another one: where the others are not installed, the native
+engine does everything except running ONNX models.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import math
 import sys
-import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType
 from typing import Any, Generic, Optional, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.optim import Optimizer
 
-from ..errors import JobError
+from ..errors import ModelFileError, ResourceError
+from ..jobs import ACCELERATORS, OPENVINO_DEVICES
 from ..system import processor
+from . import accelerator
 from .decoder import folded
-from .onnx_file import OnnxModel, export_onnx, serialized
-from .openvino_model import CLEAR_WIN, OpenvinoModel, SquareModel, why_not_openvino
+from .onnx_model import OnnxModel
+from .openvino_model import DeviceModel, OpenvinoModel, SquareModel, why_not_device, why_not_openvino
 
-AUTO = "auto"
-# Below this fraction of the speed in FP32, BF16 is not chosen.
-CLEAR_LOSS = 0.85
 NATIVE, IPEX, OPENVINO = "native", "ipex", "openvino"
-BF16, FP32, INT8 = "bf16", "fp32", "int8"
-TRIAL_STEPS = 3
-# Loading the other engines takes this long before any of them computes.
-LOADING_S = 4.0
-# Channels and side of the convolution that shows the speed in BF16: a layer in the middle of a U-Net; some 30 ms on two
-# cores.
-_CHANNELS, _SIDE_PX, _TURNS = 64, 128, 4
+OPENVINO_AUTO = "openvino-auto"
+BF16, FP16, FP32, INT8 = "bf16", "fp16", "fp32", "int8"
+# What ends the work of a device: it fails, lacks memory, or does not compile the model.
+DEVICE_FAILURES = (ResourceError, ModelFileError, MemoryError, RuntimeError)
 # A model in the form that an engine runs.
 Prepared = TypeVar("Prepared")
-_E = TypeVar("_E", bound="Engine[Any]")
 
 
 @dataclass(frozen=True)
 class Engine(ABC, Generic[Prepared]):
-    """A way to run a model in one precision. `NativeEngine` and `IpexEngine` also train it.
+    """A way to run a model in one precision. `NativeEngine` and those derived from it also train it.
 
-    The precision is bf16, fp32, or int8 for a quantized model. The reason says why it was chosen, for the user.
+    The precision is bf16, fp32, on devices of OpenVINO fp16, or int8 for a quantized model. The reason says why it was
+    chosen, for the user.
     """
 
     precision: str
     reason: str = ""
     name: str = field(default="", init=False)
+
+    @property
+    def is_device(self) -> bool:
+        """Whether it computes on a device, which may fail, in place of the CPU."""
+        return self.name in DEVICES
+
+    @property
+    def title(self) -> str:
+        """Its name, for people."""
+        return self.name
+
+    def free_bytes(self) -> float:
+        """Return how much memory of its own is free, in bytes; infinite if it has none, or that is not known."""
+        return math.inf
+
+    def synchronize(self) -> None:
+        """Wait until all is computed."""
 
     @abstractmethod
     def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> Prepared:
@@ -100,15 +113,27 @@ class NativeEngine(Engine[nn.Module]):
         """Return a copy of the model with constant weights; see `decoder`."""
         return folded(_network(model), self.dtype, is_exact)
 
+    def guard(self) -> AbstractContextManager[None]:
+        """Raise DeviceError where the device on which it computes fails."""
+        return nullcontext()
+
+    def after_training(self) -> NativeEngine:
+        """Return the engine that runs what this one has trained."""
+        return NativeEngine(self.precision, self.reason)
+
     def forward(self, model: nn.Module, images: Tensor) -> Tensor:
         """Return the model's logits, (batch, channels, height, width), float32, computed in this engine's precision.
 
         Images are (batch, bands, height, width), float32. Height and width are multiples of 32.
         """
-        images = images.contiguous(memory_format=torch.channels_last)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.precision == BF16):
+        images = self._sent(images).contiguous(memory_format=torch.channels_last)
+        with torch.autocast(images.device.type, dtype=torch.bfloat16, enabled=self.precision == BF16):
             logits: Tensor = model(images).float()
         return logits
+
+    def _sent(self, images: Tensor) -> Tensor:
+        """Return images, (batch, bands, height, width), float32, where the model is."""
+        return images
 
     def probability(self, prepared: nn.Module, images: Tensor) -> Tensor:
         """Return the probability of each pixel and channel, (batch, channels, height, width), float32."""
@@ -142,6 +167,52 @@ class IpexEngine(NativeEngine):
 
 
 @dataclass(frozen=True)
+class AcceleratorEngine(NativeEngine):
+    """PyTorch on an accelerator, by whose kind it is named. Predictions come back to the CPU."""
+
+    name: str = accelerator.CUDA
+
+    @property
+    def title(self) -> str:
+        """Its name, and that of the accelerator."""
+        return f"{self.name} ({accelerator.find(self.name).title})"
+
+    def free_bytes(self) -> float:
+        """See `Engine.free_bytes`."""
+        return accelerator.find(self.name).free_bytes()
+
+    def synchronize(self) -> None:
+        """See `Engine.synchronize`."""
+        accelerator.find(self.name).synchronize()
+
+    def guard(self) -> AbstractContextManager[None]:
+        """See `NativeEngine.guard`."""
+        return accelerator.find(self.name).guard()
+
+    def after_training(self) -> NativeEngine:
+        """Return this engine: the CPU may be slow in its precision."""
+        return self
+
+    def prepare_training(self, model: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
+        """Return the model on the device, with the optimizer, which keeps its parameters."""
+        with self.guard():
+            return super().prepare_training(accelerator.find(self.name).send(model), optimizer)
+
+    def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> nn.Module:
+        """Return a copy of the model with constant weights on the device."""
+        with self.guard():
+            return accelerator.find(self.name).send(super().prepare_inference(model, is_exact))
+
+    def probability(self, prepared: nn.Module, images: Tensor) -> Tensor:
+        """Return the probability of each pixel and channel, (batch, channels, height, width), float32."""
+        with self.guard():
+            return super().probability(prepared, images).cpu()
+
+    def _sent(self, images: Tensor) -> Tensor:
+        return accelerator.find(self.name).send(images)
+
+
+@dataclass(frozen=True)
 class OpenvinoEngine(Engine[OpenvinoModel]):
     """OpenVINO, which runs ONNX graphs and does not train."""
 
@@ -149,7 +220,7 @@ class OpenvinoEngine(Engine[OpenvinoModel]):
 
     def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> OpenvinoModel:
         """Return the model compiled for this processor; one of PyTorch goes by ONNX, and upsamples in any case."""
-        graph = model if isinstance(model, OnnxModel) else serialized(export_onnx(model))
+        graph = _graph(model)
         rest_precision = BF16 if processor.has_bf16_unit() else FP32  # of the layers that are not quantized
         precision = rest_precision if self.precision == INT8 else self.precision
         make = SquareModel if graph.side_px else OpenvinoModel
@@ -173,6 +244,28 @@ class OpenvinoEngine(Engine[OpenvinoModel]):
         return streams
 
 
+@dataclass(frozen=True)
+class OpenvinoDeviceEngine(Engine[DeviceModel]):
+    """OpenVINO on one of its devices, by which it is named."""
+
+    name: str = OPENVINO_AUTO
+
+    def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> DeviceModel:
+        """Return the model for the device, compiled at the first image; see `OpenvinoEngine.prepare_inference`."""
+        precision = FP16 if self.precision == INT8 else self.precision
+        return DeviceModel(_graph(model), precision, OPENVINO_DEVICES[self.name])
+
+    def probability(self, prepared: DeviceModel, images: Tensor) -> Tensor:
+        """Return the probability of each pixel and channel, (batch, channels, height, width), float32."""
+        return torch.from_numpy(prepared.probability(images.numpy()))
+
+
+def _graph(model: nn.Module | OnnxModel) -> OnnxModel:
+    from .onnx_file import export_onnx, serialized  # which import onnx, and not every runtime has it
+
+    return model if isinstance(model, OnnxModel) else serialized(export_onnx(model))
+
+
 def _network(model: nn.Module | OnnxModel) -> nn.Module:
     """Return a model of PyTorch as it is; `engines_for` leaves others to OpenVINO."""
     if isinstance(model, OnnxModel):
@@ -182,16 +275,25 @@ def _network(model: nn.Module | OnnxModel) -> nn.Module:
 
 TRAINING: dict[str, type[NativeEngine]] = {NATIVE: NativeEngine, IPEX: IpexEngine}
 ENGINES: dict[str, type[Engine[Any]]] = {**TRAINING, OPENVINO: OpenvinoEngine}
+# The engines on devices: those that train, and all.
+TRAINING_DEVICES: dict[str, Callable[..., NativeEngine]] = {
+    kind: partial(AcceleratorEngine, name=kind) for kind in ACCELERATORS
+}
+DEVICES: dict[str, Callable[..., Engine[Any]]] = {
+    **TRAINING_DEVICES,
+    **{name: partial(OpenvinoDeviceEngine, name=name) for name in OPENVINO_DEVICES},
+}
 
 
 def make_engine(name: str, precision: str, reason: str = "") -> Engine[Any]:
-    """Return the engine of a name, a key of ENGINES; see `Engine`."""
-    return ENGINES[name](precision, reason)
+    """Return the engine of a name, a key of ENGINES or DEVICES; see `Engine`."""
+    return DEVICES[name](precision, reason) if name in DEVICES else ENGINES[name](precision, reason)
 
 
 def training_engine(name: str, precision: str, reason: str = "") -> NativeEngine:
-    """Return the engine of a name, a key of TRAINING; see `Engine`."""
-    return TRAINING[name](precision, reason)
+    """Return the engine of a name, a key of TRAINING or TRAINING_DEVICES; see `Engine`."""
+    among: Mapping[str, Callable[..., NativeEngine]] = TRAINING_DEVICES if name in DEVICES else TRAINING
+    return among[name](precision, reason)
 
 
 def _import_ipex() -> ModuleType:
@@ -221,6 +323,11 @@ def why_not_ipex() -> Optional[str]:
 
 def why_not(engine: str) -> Optional[str]:
     """Return why an engine cannot be used here, or None where it can."""
+    if engine in ACCELERATORS:
+        found = accelerator.probe(engine)
+        return found if isinstance(found, str) else None
+    if engine in OPENVINO_DEVICES:
+        return why_not_openvino() or why_not_device(OPENVINO_DEVICES[engine])
     return {NATIVE: lambda: None, IPEX: why_not_ipex, OPENVINO: why_not_openvino}[engine]()
 
 
@@ -229,102 +336,8 @@ def engines_for(model: nn.Module | OnnxModel) -> dict[str, type[Engine[Any]]]:
     return {OPENVINO: OpenvinoEngine} if isinstance(model, OnnxModel) else ENGINES
 
 
-def choose_engine(
-    engine: str,
-    precision: str,
-    able: Mapping[str, type[_E]],
-    trial: Optional[Callable[[_E], None]] = None,
-    log: Callable[[str], None] = print,
-    limit_s: float = math.inf,
-) -> _E:
-    """Choose the engine: the one asked for, or of those installed the fastest in a trial.
-
-    A trial runs one step on the actual shapes with an engine. Without it, or where it would exceed `limit_s`, auto
-    takes the first of `able`: the engines that support the task, such as TRAINING, in order of preference. Raises
-    JobError if the engine asked for is not installed, or does not support the task.
-    """
-    precision = choose_precision(precision, log)
-    first, *others = able
-    wanted = first if engine == AUTO else engine
-    if wanted not in able:
-        raise JobError(
-            f"The engine {wanted} does not run ONNX models.", f"Choose the engine {' or '.join(able)}, or auto."
-        )
-    obstacle = why_not(wanted)
-    if obstacle:
-        instead = "Run Set up runtime." if wanted == first else "Choose the engine native or auto."
-        raise JobError(f"The engine {wanted} cannot be used: {obstacle}.", instead)
-    if engine != AUTO:
-        return able[wanted](precision, "asked for")
-    reason = ""  # why only the first engine remains
-    if not others:
-        reason = "it is the one that runs ONNX models"
-    elif trial is None or not _fits(trial, able[first](precision), len(able), limit_s):
-        reason = "there is too little to do, or too little time, to try others"
-    elif all(map(why_not, others)):
-        reason = "; ".join(why_not(name) or "" for name in others)
-    if trial is None or reason:
-        log(f"Engine {first} in {precision}: {reason}.")
-        return able[first](precision, reason)
-    return _fastest([make(precision) for name, make in able.items() if not why_not(name)], trial, log)
-
-
-def _fits(trial: Callable[[_E], None], first: _E, engines: int, limit_s: float) -> bool:
-    """Whether a trial of this number of engines fits into the limit, estimated by a step of the first one."""
-    if limit_s <= LOADING_S or limit_s == math.inf:
-        return limit_s == math.inf
-    began_s = time.perf_counter()
-    trial(first)
-    return LOADING_S + (1 + TRIAL_STEPS) * engines * (time.perf_counter() - began_s) <= limit_s
-
-
-def choose_precision(precision: str, log: Callable[[str], None]) -> str:
-    """Return the precision asked for, or fp32 where this processor is slow in BF16; int8 stays int8."""
-    if processor.limit():
-        sets = " ".join(processor.instruction_sets()) or "none of those that speed up models"
-        log(f"The instruction sets are limited by {processor.limit()}, to {sets}.")
-    if precision in (INT8, FP32):
-        return precision
-    if not processor.has_bf16_unit():
-        if precision == BF16:
-            log("This processor has no BF16 unit, and would be far slower in BF16 than in FP32; FP32 is used.")
-        return FP32
-    if precision == AUTO and not processor.has_amx() and bf16_speedup() < CLEAR_LOSS:
-        log(f"This processor computes in BF16 at {bf16_speedup():.0%} of its speed in FP32, as measured; FP32 is used.")
-        return FP32
-    return BF16
-
-
-@functools.lru_cache
-def bf16_speedup() -> float:
-    """Return how many times as fast as in FP32 a convolution and its gradients are in BF16, measured in turns."""
-    shortest_s = {torch.float32: float("inf"), torch.bfloat16: float("inf")}
-    with torch.random.fork_rng(devices=[]), torch.enable_grad():
-        filters = torch.randn(_CHANNELS, _CHANNELS, 3, 3, requires_grad=True)
-        images = torch.randn(2, _CHANNELS, _SIDE_PX, _SIDE_PX).contiguous(memory_format=torch.channels_last)
-        images.requires_grad_()
-        for _ in range(_TURNS):  # the first one prepares the kernels
-            for dtype in shortest_s:
-                began_s = time.perf_counter()
-                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
-                    convolved = functional.conv2d(images, filters, padding=1)
-                convolved.sum().backward()
-                shortest_s[dtype] = min(shortest_s[dtype], time.perf_counter() - began_s)
-    return shortest_s[torch.float32] / shortest_s[torch.bfloat16]
-
-
-def _fastest(engines: list[_E], trial: Callable[[_E], None], log: Callable[[str], None]) -> _E:
-    for engine in engines:
-        trial(engine)  # the first step prepares weights and memory
-    seconds = [math.inf] * len(engines)
-    for _ in range(TRIAL_STEPS):  # in turns, and the best of each, so that what else the machine does is fair to all
-        for number, engine in enumerate(engines):
-            began = time.perf_counter()
-            trial(engine)
-            seconds[number] = min(seconds[number], time.perf_counter() - began)
-    times = ", ".join(f"{engine.name} {second * 1000:.0f} ms" for engine, second in zip(engines, seconds))
-    is_clear = min(seconds) < CLEAR_WIN * seconds[0]
-    best = engines[seconds.index(min(seconds))] if is_clear else engines[0]
-    reason = f"{'clearly fastest' if is_clear else 'none is clearly faster'} of {times} a step in {best.precision}"
-    log(f"Engine {best.name}: {reason}.")
-    return replace(best, reason=reason)
+def devices_for(model: nn.Module | OnnxModel) -> dict[str, Callable[..., Engine[Any]]]:
+    """Return the engines on devices that can run a model; none runs one of fixed squares."""
+    if not isinstance(model, OnnxModel):
+        return DEVICES
+    return {} if model.side_px else {name: DEVICES[name] for name in OPENVINO_DEVICES}

@@ -7,19 +7,20 @@ model file is untrusted input: pickles are refused, nothing in a file is execute
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 import torch
-from onnx import ModelProto
 from safetensors import SafetensorError
 from torch import nn
 
 from ..errors import ModelFileError, shown
 from . import model_file
 from .architectures import build_uninitialized
-from .deepness import is_from_deepness, read_deepness
 from .model_card import ModelCard, card_from_text
-from .onnx_file import OnnxModel, checked_onnx, export_onnx, is_onnx, parse_onnx, read_onnx, serialized
+from .onnx_model import OnnxModel, is_onnx
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 Weights = dict[str, torch.Tensor]
 
@@ -30,6 +31,9 @@ def load_model(path: str) -> tuple[nn.Module | OnnxModel, ModelCard]:
     Raises ModelFileError if the file cannot be read, or is not a model that RoadSeg runs.
     """
     if is_onnx(path):
+        from .deepness import is_from_deepness, read_deepness  # which import onnx, and not every runtime has it
+        from .onnx_file import checked_onnx, parse_onnx, serialized
+
         parsed = parse_onnx(path)
         graph, card = (read_deepness if is_from_deepness(parsed) else checked_onnx)(parsed, path)
         return serialized(graph), card
@@ -41,6 +45,8 @@ def load_graph(path: str) -> tuple[ModelProto, ModelCard]:
 
     Raises ModelFileError; see `load_model`.
     """
+    from .onnx_file import export_onnx, read_onnx
+
     if is_onnx(path):
         return read_onnx(path)
     network, card = load_network(path)

@@ -11,7 +11,6 @@ import json
 import math
 import warnings
 from collections import OrderedDict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +24,8 @@ from ..errors import ModelFileError, shown
 from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX
 from .model_card import ModelCard, card_from_text
 from .model_file import MAX_WEIGHT, check_file, no_numbers, unopened
+from .onnx_model import INPUT, OUTPUT, OnnxModel
 
-SUFFIX = ".onnx"
-INPUT, OUTPUT = "image", "probability"
 OPSET = 17
 # The oldest set of operators with all that RoadSeg's models have.
 _OLDEST_OPSET = 13
@@ -45,23 +43,6 @@ LAYERS = _QUANTIZING | {
     "MaxPool", "Mod", "Mul", "ReduceSum", "Relu", "Reshape", "Resize", "Shape", "Sigmoid", "Slice", "Softmax",
     "Transpose", "Unsqueeze", "Where",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class OnnxModel:
-    """A model as a serialized graph, from batches of normalized images to probability.
-
-    Images may have any size, or are single squares of `side_px`, if that is not 0.
-    """
-
-    content: bytes
-    is_quantized: bool
-    side_px: int = 0
-
-
-def is_onnx(path: str) -> bool:
-    """Whether a file is an ONNX model, by its suffix."""
-    return Path(path).suffix.lower() == SUFFIX
 
 
 def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:

@@ -1,4 +1,4 @@
-"""OpenVINO: compiles the ONNX graph of a model for this processor, runs it on batches, and quantizes it (NNCF).
+"""OpenVINO: compiles the ONNX graph of a model for a processor or a device, runs it, and quantizes it (NNCF).
 
 Scope: OpenVINO and arrays. Independent of files, images and other engines.
 """
@@ -6,6 +6,7 @@ Scope: OpenVINO and arrays. Independent of files, images and other engines.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import logging
 import math
@@ -16,17 +17,19 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
-from onnx import ModelProto
 
 from ..errors import ModelFileError
 from ..events import Reporter
 from ..geodata.tiling import STRIDE_PX, tile_grid
-from .onnx_file import INPUT, OnnxModel
+from .onnx_model import INPUT, OnnxModel
 
 if TYPE_CHECKING:
     import openvino
+    from onnx import ModelProto
 
 _TRIALS = 3
+# The shapes of the tiles of an image: within it, at its right, at its bottom and in its corner.
+_SHAPES = 4
 # Streams must be clearly faster than one batch, so that noise does not decide and jobs are reproducible.
 CLEAR_WIN = 0.95
 
@@ -65,21 +68,8 @@ class OpenvinoModel:
 
     def _compile(self, hint: str, shape: tuple[int, ...] = (), **more: Any) -> openvino.CompiledModel:
         """Return the model compiled for images of a shape, or of any if it is empty, with more settings."""
-        openvino = import_openvino()
-        settings = {
-            "PERFORMANCE_HINT": hint,
-            "INFERENCE_NUM_THREADS": self._threads,
-            "INFERENCE_PRECISION_HINT": {"bf16": openvino.Type.bf16, "fp32": openvino.Type.f32}[self._precision],
-            **more,
-        }
-        core = openvino.Core()
-        try:
-            model = core.read_model(self._model.content)
-            if shape:
-                model.reshape(list(shape))
-            return core.compile_model(model, "CPU", settings)
-        except RuntimeError as error:
-            raise _unfit(error) from error
+        return _compiled(self._model, "CPU", self._precision, shape, PERFORMANCE_HINT=hint,
+                         INFERENCE_NUM_THREADS=self._threads, **more)  # fmt: skip
 
     def settle_batches(self, images: np.ndarray) -> tuple[float, float, int]:
         """Measure whether batches are faster at once or by parallel streams of images, and do so from here on.
@@ -107,12 +97,9 @@ class OpenvinoModel:
             if len(images) > 1 and self._side_by_side:
                 return _compute_side_by_side(self._side_by_side, images)
             compiled = self._whole if self._of_shape is None or images.shape != self._shape else self._of_shape
-            result = compiled({INPUT: images})[0]
+            return _result(compiled, images)
         except RuntimeError as error:
             raise _unfit(error) from error
-        if (result.shape[0], *result.shape[2:]) != (images.shape[0], *images.shape[2:]):
-            raise ModelFileError("The ONNX model does not return a value for each pixel.", "Choose another model.")
-        return result.copy()  # the request, to which the array belongs, is reused
 
 
 class SquareModel(OpenvinoModel):
@@ -145,9 +132,54 @@ class SquareModel(OpenvinoModel):
         return result
 
 
+class DeviceModel:
+    """A model compiled for a device of OpenVINO, for each shape of images, as an NPU demands; the last ones are kept.
+
+    The precision, fp16 or fp32, is that of the layers that are not quantized.
+    """
+
+    def __init__(self, model: OnnxModel, precision: str, device: str) -> None:
+        compiled = functools.partial(_compiled, model, device, precision, PERFORMANCE_HINT="LATENCY")
+        self._of_shape = functools.lru_cache(_SHAPES)(compiled)
+
+    def probability(self, images: np.ndarray) -> np.ndarray:
+        """Return the probability of each pixel and channel, (batch, channels, height, width), float32.
+
+        See `OpenvinoModel.probability`.
+        """
+        try:
+            return _result(self._of_shape(images.shape), images)
+        except RuntimeError as error:
+            raise _unfit(error) from error
+
+
 def square_halo_px(side_px: int) -> int:
     """Return by how much squares of a side overlap the core of each, in pixels: a quarter, a multiple of the stride."""
     return side_px // 4 // STRIDE_PX * STRIDE_PX
+
+
+def _compiled(
+    graph: OnnxModel, device: str, precision: str, shape: tuple[int, ...], **settings: Any
+) -> openvino.CompiledModel:
+    """Return a graph compiled for a device, and for images of a shape, or of any if it is empty."""
+    openvino = import_openvino()
+    formats = {"bf16": openvino.Type.bf16, "fp16": openvino.Type.f16, "fp32": openvino.Type.f32}
+    core = openvino.Core()
+    try:
+        model = core.read_model(graph.content)
+        if shape:
+            model.reshape(list(shape))
+        return core.compile_model(model, device, {**settings, "INFERENCE_PRECISION_HINT": formats[precision]})
+    except RuntimeError as error:
+        raise _unfit(error) from error
+
+
+def _result(compiled: openvino.CompiledModel, images: np.ndarray) -> np.ndarray:
+    """Return what a compiled model computes; raises ModelFileError if its output has another size than the images."""
+    result = compiled({INPUT: images})[0]
+    if (result.shape[0], *result.shape[2:]) != (images.shape[0], *images.shape[2:]):
+        raise ModelFileError("The ONNX model does not return a value for each pixel.", "Choose another model.")
+    return result.copy()  # the request, to which the array belongs, is reused
 
 
 def _compute_side_by_side(queue: openvino.AsyncInferQueue, images: np.ndarray) -> np.ndarray:
@@ -176,13 +208,20 @@ def import_openvino() -> ModuleType:
 
 def why_not_openvino() -> Optional[str]:
     """Return why OpenVINO cannot be used here, or None where it can."""
-    if importlib.util.find_spec("openvino") is None:
+    if not all(map(importlib.util.find_spec, ("openvino", "onnx"))):  # networks come by way of ONNX
         return "OpenVINO is not installed"
     try:
         import_openvino()
     except Exception as error:  # a broken installation may raise anything
         return f"OpenVINO does not load ({error})"
     return None
+
+
+def why_not_device(device: str) -> Optional[str]:
+    """Return why OpenVINO cannot use a device here, such as GPU, or None where it can; AUTO takes any."""
+    found = import_openvino().Core().available_devices
+    is_there = device == "AUTO" or any(name.split(".")[0] == device for name in found)
+    return None if is_there else f"OpenVINO finds no {device}, or no driver for it"
 
 
 def _unfit(error: RuntimeError) -> Exception:

@@ -20,7 +20,7 @@ import onnx
 
 from ..geodata.rasters import IMAGE
 from .model_card import MLM_SCHEMA, ModelCard
-from .onnx_file import INPUT, OUTPUT
+from .onnx_model import INPUT, OUTPUT
 
 _FILE_SCHEMA = "https://stac-extensions.github.io/file/v2.1.0/schema.json"
 _TASKS = ["semantic-segmentation"]

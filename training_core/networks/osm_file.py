@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -73,20 +72,10 @@ class Ways:
 
 
 def check_osm_output(path: str) -> None:
-    """Raise OutputError unless a path ends in a format of OpenStreetMap's, and the runtime can write it."""
+    """Raise OutputError unless a path ends in a format of OpenStreetMap's."""
     if not path.lower().endswith(ENDINGS):
         raise OutputError(
             f"{path} is not in a format of OpenStreetMap.", f"Give a name that ends in {' or '.join(ENDINGS)}."
-        )
-    require_osmium(path)
-
-
-def require_osmium(path: str) -> None:
-    """Raise OutputError if the runtime has no osmium, which reads and writes files of OpenStreetMap."""
-    if find_spec("osmium") is None:
-        raise OutputError(
-            f"{path} cannot be read or written: the runtime has no osmium.",
-            "Run Set up runtime (group Runtime), or install the package osmium in the Python that RoadSeg runs with.",
         )
 
 
@@ -234,8 +223,7 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
     """Return the roads of an extract near the box around places: (n, 2) float64 longitude and latitude in degrees.
 
     Raises LayerError if the file is no extract, or cannot be read; it has new objects, or other edits; its ways have no
-    versions, or it has one twice, as the history of ways does; or no road is there. Raises OutputError if the runtime
-    cannot read it.
+    versions, or it has one twice, as the history of ways does; or no road is there.
     """
     name = f"The {EXTRACT} ({path})"
     if not path.lower().endswith(ENDINGS):
@@ -243,7 +231,6 @@ def read_extract(path: str, around: np.ndarray) -> Extract:
             f"{name} is not in a format of OpenStreetMap.", f"Its name must end in {' or '.join(ENDINGS)}."
         )
     require_openable(path, name, LayerError)
-    require_osmium(path)
     ids, versions, tags, refs, places, counts = [], [], [], [], [], []
     for way, nodes in _ways(path, around, name):
         ids.append(way.id)

@@ -6,6 +6,7 @@ Scope: the order of the steps, each in a module of its own, and the parts of whi
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Optional, cast
@@ -13,24 +14,27 @@ from typing import TYPE_CHECKING, Any, Optional, cast
 import torch
 
 from ..comparison.evaluation import COMPUTED_PX, Panel, make_panels
+from ..errors import DeviceError
 from ..events import Reporter
 from ..geodata.sources import with_sources
-from ..jobs import FineTune
+from ..jobs import CPU, FineTune
 from ..jobs.recipe import IMAGE
 from ..labels.labeled_images import LabeledImage, summary_of
 from ..labels.training_images import read_training_images
 from ..learning.checkpoint import Checkpoint, CheckpointWriter, checkpoint_path, identify, read_former, take_over
 from ..learning.history import History
 from ..learning.outcome import affordable_px, calibrate, describe, interpolate, start_if_better
-from ..learning.plan import Fit, Plan, encoder_rate, plan_by_trial, plan_from_document, room_for
+from ..learning.plan import Fit, Plan, encoder_rate, plan_from_document, room_for, room_on
 from ..learning.setup import Setup, Way, chip_side_px, predictor_of, start_model
 from ..learning.share import ALL
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Batches, Training
+from ..learning.trial import plan_by_trial
 from ..learning.validation import Validation
 from ..models.architectures import LIBRARY, Architecture
 from ..models.base_model import architecture_for, read_base_model
-from ..models.engines import BF16, NativeEngine, choose_precision
+from ..models.engine_choice import choose_precision
+from ..models.engines import BF16, NativeEngine, why_not
 from ..models.model_file import save_model, weights_sha256
 from ..models.recompute import recompute_activations
 from ..reports.training_report import ParallelFigures, record_of, write_training_report
@@ -56,7 +60,15 @@ def run(job: FineTune, reporter: Reporter, group: Optional[Group] = None) -> dic
     torch.manual_seed(job.seed)
     if group is None or group.size == 1:
         torch.set_num_threads(job.threads or torch.get_num_threads())
-        return _lead(job, reporter, None)
+        former = _written_ns(job)
+        try:
+            return _lead(job, reporter, None)
+        except DeviceError as error:
+            failure = str(error)
+        # Not in the handler, so that nothing of the first attempt stays in memory.
+        is_kept = _written_ns(job) != former
+        reporter.warning(f"{failure} The training {'goes on' if is_kept else 'begins again'} on the CPU.")
+        return run(dataclasses.replace(job, device=CPU, resume=job.resume or is_kept), reporter)
     from ..distributed.ranks import Ranks
 
     ranks = Ranks(group, job.pipeline_stages, job.exchange_precision == BF16)
@@ -65,6 +77,12 @@ def run(job: FineTune, reporter: Reporter, group: Optional[Group] = None) -> dic
     _, training, batches = _set_up(job, reporter, ranks)
     ranks.follow(training, batches, lambda: reporter.is_cancelled)
     return {}
+
+
+def _written_ns(job: FineTune) -> Optional[int]:
+    """Return when the job's checkpoint was written; None if there is none."""
+    path = checkpoint_path(job.model)
+    return path.stat().st_mtime_ns if os.path.exists(path) else None
 
 
 def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str, Any]:
@@ -125,7 +143,12 @@ def _train(
     """Train to the end, writing checkpoints; return whether the user stopped it before, and how the ranks did."""
     writer = CheckpointWriter(checkpoint_path(setup.job.model), setup.identity, setup.plan.engine, reporter)
     leading = ranks.leading(training) if ranks else nullcontext()
-    with work.critical_section(), writer, leading as meter:  # so that a stopped run can be resumed
+    with (
+        work.critical_section(),
+        setup.plan.engine.guard(),
+        writer,
+        leading as meter,
+    ):  # so that a stopped run can be resumed
         is_stopped = writer.run(training, batches, setup.job.keep_best)
     return is_stopped, ParallelFigures(**meter.read()) if meter else None
 
@@ -185,13 +208,29 @@ def _plan(
     ranks: Optional[Ranks],
 ) -> Plan:
     """Plan how to compute on this machine; a resumed training keeps its engine and recipe."""
-    engine = NativeEngine(former.engine.precision if former else choose_precision(job.precision, reporter.log))
-    room = room_for(architecture, ranks.group.local_size, ranks.group.size) if ranks else room_for(architecture)
-    memory = way.plan(job, images, architecture, engine, room)
+    if former:
+        engine = _resumed(former.engine, job, reporter, ranks)
+    else:
+        engine = NativeEngine(choose_precision(job.precision, reporter.log))
+    ranks_here, ranks_all = (ranks.group.local_size, ranks.group.size) if ranks else (1, 1)
+    room = room_on(engine, architecture) or room_for(architecture, ranks_here, ranks_all)
+    memory = way.plan(job, images, architecture, NativeEngine(engine.precision), room)
     reporter.log(str(memory))
     if former:
-        return Plan(former.engine, Fit(former.history.fitted), memory)
-    return plan_by_trial(job, architecture, chip_side_px(job.chip_px, images), memory, reporter)
+        return Plan(engine, Fit(former.history.fitted), memory)
+    return plan_by_trial(job, architecture, chip_side_px(job.chip_px, images), memory, reporter, ranks is None)
+
+
+def _resumed(engine: NativeEngine, job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> NativeEngine:
+    """Return the engine with which a training goes on: as before, or that of the CPU where the device is not used."""
+    if not engine.is_device:
+        return engine
+    is_forbidden = ranks is not None or job.device == CPU
+    obstacle = "the CPU is asked for" if is_forbidden else why_not(engine.name)
+    if obstacle is None:
+        return engine
+    reporter.warning(f"The training began on {engine.name}, and goes on on the CPU: {obstacle}.")
+    return NativeEngine(choose_precision(job.precision, reporter.log))
 
 
 def _start(
@@ -213,7 +252,8 @@ def _start(
     if former:
         text = f"Resumed at step {history.step}, after {history.elapsed_s / 60:.1f} min of training."
         history.notes.append(text)
-        reporter.log(f"{text} Engine {plan.engine.name} in {plan.engine.precision}, as before.")
+        same = ", as before" * (plan.engine == former.engine)
+        reporter.log(f"{text} Engine {plan.engine.name} in {plan.engine.precision}{same}.")
     history.fitted = plan.fit.options
     history.notes += [plan.fit.reason] if plan.fit.reason else []
     batches = way.batches(job, setup.training_images, share, history.step)

@@ -31,7 +31,8 @@ from ..live.session import Session
 from ..live.session_files import SessionFiles
 from ..models.architectures import LIBRARY
 from ..models.base_model import BaseModel, read_base_model
-from ..models.engines import NativeEngine, choose_precision
+from ..models.engine_choice import choose_precision
+from ..models.engines import NativeEngine
 from ..models.model_card import ModelCard
 from ..models.model_file import weights_sha256
 from ..system.work import preload

@@ -150,7 +150,6 @@ def _record(
     images = [image for image, _ in after]
     return StatusRecord(
         options=asdict(job),
-        lines=source_name(job.lines),
         images=[source_name(image) for image in images],
         summary=summary,
         results=results,

@@ -30,7 +30,7 @@ from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasters import IMAGE, Band, Image, ModelInput, choose_bands, open_for_model, open_image
 from ..geodata.tiling import Tile, round_up, tile_grid
-from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile, StepOptions
+from ..jobs import ALL, AUTO, BOTH, INFERENCE, TRAINING, Profile, StepOptions
 from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.labeled_images import LabeledImage
 from ..learning.chips import ChipSampler
@@ -40,9 +40,10 @@ from ..learning.step import ChipStep, Stopwatch
 from ..learning.trainer import Trainer
 from ..models import engines
 from ..models.architectures import Architecture, build_network
+from ..models.engine_choice import choose_engine, choose_precision
 from ..models.engines import Engine, NativeEngine, make_engine
 from ..models.loading import load_model
-from ..models.onnx_file import OnnxModel
+from ..models.onnx_model import OnnxModel
 from ..models.openvino_model import OpenvinoModel
 from ..models.recompute import recompute_activations
 from ..segmentation.inference import Predictor, Read, predict_pieces, read_piece
@@ -295,13 +296,13 @@ def cases_of(workload: Workload, reporter: Reporter) -> list[tuple[str, Engine]]
         able = engines.TRAINING if what == TRAINING else engines.engines_for(model)
         for name in _engine_names(job, able, reporter):
             for precision in _precisions(job, model):
-                cases.append((what, engines.choose_engine(name, precision, able, log=reporter.log)))
+                cases.append((what, choose_engine(name, precision, able, log=reporter.log)))
     return cases
 
 
 def _engine_names(job: Profile, able: Iterable[str], reporter: Reporter) -> list[str]:
     if job.engine != ALL:
-        return [next(iter(able)) if job.engine == engines.AUTO else job.engine]
+        return [next(iter(able)) if job.engine == AUTO else job.engine]
     obstacles = {name: engines.why_not(name) for name in able}
     for name, obstacle in obstacles.items():
         if obstacle and name != engines.NATIVE:
@@ -313,5 +314,5 @@ def _precisions(job: Profile, model: nn.Module | OnnxModel) -> list[str]:
     if isinstance(model, OnnxModel) and model.is_quantized:
         return [engines.INT8]
     if job.precision != ALL:
-        return [engines.choose_precision(job.precision, lambda _: None)]
+        return [choose_precision(job.precision, lambda _: None)]
     return [engines.BF16, engines.FP32] if processor.has_bf16_unit() else [engines.FP32]

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from typing import Annotated, Any, Optional
 
 import geopandas
@@ -29,13 +31,14 @@ from ..geodata.pixel_codes import NO_DATA
 from ..geodata.rasters import Band
 from ..geodata.shapes import burn_shapes
 from ..geodata.tiling import Tile, tile_grid
-from ..jobs import MapRegion, SegmentOptions
+from ..jobs import AUTO, MapRegion, SegmentOptions
 from ..jobs.json_fields import MAX_TEXT, Range, parse_file, read
 from ..models.engines import make_engine, why_not
+from ..models.fallback import FallbackEngine
 from ..models.loading import load_model
 from ..models.model_card import ModelCard
 from ..models.model_file import weights_sha256
-from ..models.onnx_file import OnnxModel
+from ..models.onnx_model import OnnxModel
 from ..segmentation.inference import SYMMETRIES, Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, spread
@@ -105,6 +108,8 @@ def choose_settings(
     options = {
         option.name: getattr(job, option.name) for option in fields(SegmentOptions) if option.name not in _FROM_JOB
     }
+    if options["device"] == AUTO:  # jobs before there were devices have the same choice
+        del options["device"]
     key = content_key(sha256, options)
     kept = _kept_settings(store, key)
     if kept is None:
@@ -195,9 +200,11 @@ def _load(predicting: Predicting) -> Segmenter:
         )
     if predicting.threads:
         torch.set_num_threads(predicting.threads)
-    engine = make_engine(predicting.engine, predicting.precision, "chosen by the job")
+    engine: Any = make_engine(predicting.engine, predicting.precision, "chosen by the job")
     symmetries = SYMMETRIES if predicting.test_time_augmentation else SYMMETRIES[:1]
     prepared = engine.prepare_inference(model, predicting.is_exact)
+    if engine.is_device:
+        engine = FallbackEngine(engine, prepared, model, predicting.is_exact, partial(print, file=sys.stderr))
     predictor = Predictor(prepared, engine, card.bands, symmetries, card.architecture.classes, predicting.model)
     tiles = TilePlan(predicting.core_px, predicting.halo_px)
     return Segmenter(predictor, card, tiles, predicting.threshold)

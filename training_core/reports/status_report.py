@@ -33,13 +33,14 @@ STYLES = {
     UNDER_WATER: (BLUE, 3.0),
     NOT_SEEN: (VERMILION, 3.0),
 }
+# How much wider lines are on an image.
+_WIDER = 1.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatusRecord(ReportRecord):
     """The content of the report of states, in addition to that of all reports."""
 
-    lines: str
     images: Sequence[str]
     summary: Summary
     results: Results
@@ -81,9 +82,10 @@ def write_status_report(record: StatusRecord, path: Path) -> None:
 
 
 def _on_image(lines: Mapping[str, MapLines], frame: Frame) -> dict[str, MapLines]:
-    """Return the lines that lie in a frame; those that are seen are white, since gray is hard to see on an image."""
+    """Return the lines that lie in a frame, as wide as an image needs; gray is hard to see there, so seen is white."""
     area = shapely.box(*frame.bounds)
     near = {
-        name: replace(each, shapes=each.shapes[shapely.intersects(each.shapes, area)]) for name, each in lines.items()
+        name: replace(each, shapes=each.shapes[shapely.intersects(each.shapes, area)], width_px=_WIDER * each.width_px)
+        for name, each in lines.items()
     }
     return {**near, SEEN: replace(near[SEEN], color=WHITE)}

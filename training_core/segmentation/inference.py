@@ -19,7 +19,7 @@ from ..geodata.pixel_codes import NO_DATA, to_byte
 from ..geodata.rasters import Band, normalize_into, require_normal
 from ..geodata.tiling import Tile, round_up
 from ..models.engines import Engine
-from ..models.openvino_model import OpenvinoModel
+from ..models.openvino_model import DeviceModel, OpenvinoModel
 from ..system.work import ahead
 
 # Symmetries of the square (dihedral group), over which predictions can be averaged (test-time augmentation).
@@ -36,7 +36,7 @@ class Predictor:
     augmentation). `bands` normalize values, and `name` is the model's file, for messages.
     """
 
-    model: nn.Module | OpenvinoModel
+    model: nn.Module | OpenvinoModel | DeviceModel
     engine: Engine[Any]
     bands: tuple[Band, ...]
     symmetries: tuple[int, ...] = (0,)

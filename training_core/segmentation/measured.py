@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from torch import nn
 from ..errors import JobError
 from ..geodata.tiling import STRIDE_PX, round_up
 from ..models.architectures import Architecture, build_network
-from ..models.engines import BF16, FP32, INT8, NativeEngine
+from ..models.engines import BF16, FP16, FP32, INT8
 from ..system.tensor_memory import GAPS, Ledger
 from .inference import Predictor
 
@@ -49,7 +49,7 @@ COPIES_OF_CLASSES = 3
 _SIZES_PX = (64, 128)
 # Memory of oneDNN itself, and all of OpenVINO's, is hidden from the ledger of tensors; measured.
 HIDDEN_BYTES_PER_PX = {FP32: 100, BF16: 270}
-OPENVINO_BYTES_PER_PX = {FP32: 420, BF16: 260, INT8: 200}
+OPENVINO_BYTES_PER_PX = {FP32: 420, BF16: 260, FP16: 260, INT8: 200}
 # Upper bound for any engine and precision, measured (benchmarks/README.md), with room for larger models.
 MAX_BYTES_PER_PX = 2 * max(OPENVINO_BYTES_PER_PX.values())
 # The time for a pixel hardly depends on the size from this one on (benchmarks/README.md).
@@ -58,8 +58,8 @@ TIMED_PX = 512
 
 def bytes_per_px(predictor: Predictor) -> int:
     """Return the memory for each input pixel, in bytes, measured on two small sizes."""
-    engine = predictor.engine
-    if isinstance(engine, NativeEngine):
+    engine: Any = predictor.engine
+    if isinstance(predictor.model, nn.Module):  # PyTorch runs it
         peaks = []
         for size_px in _SIZES_PX:
             images = torch.zeros(1, len(predictor.bands), size_px, size_px)

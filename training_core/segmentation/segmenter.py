@@ -12,7 +12,7 @@ import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, Optional, TypeVar, Union
+from typing import Any, Optional, TypeVar, Union, cast
 
 import numpy as np
 import torch
@@ -20,14 +20,16 @@ from torch import nn
 
 from ..errors import JobError
 from ..events import Reporter
+from ..geodata.grid import MAX_PX
 from ..geodata.pixel_codes import CERTAIN, lowest_byte, to_byte
 from ..geodata.rasters import MIN_KNOWN, open_for_model
 from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX, Tile, round_up
 from ..jobs import Evaluate, ExtractRoads, MapRegion, RoadStatus, Segment
-from ..models.deepness import UNKNOWN
-from ..models.engines import ENGINES, INT8, TRIAL_STEPS, Engine, choose_engine, engines_for
+from ..models.engine_choice import TRIAL_STEPS, choose_anywhere, devices_at_hand
+from ..models.engines import ENGINES, INT8, Engine, devices_for, engines_for
+from ..models.fallback import FallbackEngine
 from ..models.model_card import ModelCard
-from ..models.onnx_file import OnnxModel
+from ..models.onnx_model import UNKNOWN, OnnxModel
 from ..system.work import ahead
 from .inference import SYMMETRIES, Prediction, Predictor, predict_pieces
 from .measured import MAX_BYTES_PER_PX, SAMPLE_PX, TIMED_PX, bytes_per_px, image_halo_px, sufficient_halo_px
@@ -52,6 +54,8 @@ _MANY_TILES, _MANY_THREADS, _MAX_TRIAL = 4, 8, 16
 MEASURED_FROM_PX = 50_000_000
 # Sampled windows, which are spread evenly over all images, and their side: some seconds of computation.
 _WINDOWS, _SIDE_PX = 16, 512
+# The height and width of an image that shows whether a device computes.
+_LITTLE = (256, 256)
 # The lowest threshold, and the expected F1 below which probabilities say too little to choose one. Both were chosen by
 # the tables in benchmarks/README.md: on ground that a training left out, that of the starter, and tiles without roads.
 _LOWEST, _SOME_F1 = 0.05, 0.3
@@ -93,16 +97,15 @@ def prepare_segmenter(
     torch.set_num_threads(options.threads or torch.get_num_threads())
     symmetries = SYMMETRIES if options.test_time_augmentation else SYMMETRIES[:1]
     budget_bytes, asked_px = memory_budget(options.memory_gb), round_up(options.tile_px)
-    halo_px, is_exact = _known_halo_px(card, options.halo), options.halo == "exact"
+    halo_px = _known_halo_px(card, options.halo)
     # The trial's halo is the one that is known before the engine is.
     size = samples[0].tile_size(asked_px or MAX_CORE_PX, USUAL_HALO_PX if halo_px is None else halo_px)
     if size:
         most_px, passes = (job_px or samples[0].px) * len(symmetries), (TRIAL_STEPS + 1) * len(ENGINES)
         size = trial_size(size, most_px, passes, budget_bytes, MAX_BYTES_PER_PX)
-    shape = (1, len(card.bands), *size) if size else None
-    engine, prepared = _choose_engine(model, options.engine, options.precision, is_exact, shape, reporter)
+    engine, prepared = _choose_engine(model, options, size, len(card.bands), reporter)
     predictor = Predictor(prepared, engine, card.bands, symmetries, card.architecture.classes, options.model)
-    needed_bytes = bytes_per_px(predictor)
+    needed_bytes, budget_bytes = bytes_per_px(predictor), int(min(budget_bytes, engine.free_bytes()))
     if halo_px is None:
         most_px = fitting_px(needed_bytes, budget_bytes)
         halo_px = _measured_halo_px(samples[0], predictor, options.threshold or card.threshold, most_px, reporter)
@@ -113,29 +116,39 @@ def prepare_segmenter(
 
 
 def _choose_engine(
-    model: nn.Module | OnnxModel,
-    wanted: str,
-    precision: str,
-    is_exact: bool,
-    shape: Optional[tuple[int, ...]],
-    reporter: Reporter,
+    model: nn.Module | OnnxModel, job: SegmentJob, size: Optional[tuple[int, int]], bands: int, reporter: Reporter
 ) -> tuple[Engine[Any], Any]:
     """Return the engine, and the model prepared for it.
 
-    Engines are tried on a batch of zeros of a shape (batch, bands, height, width), or not at all.
+    Engines are tried on a batch of zeros of some bands and a size (height, width), or not at all. That batch fits into
+    the memory of the smallest device. A device's results vary with the size of an image, so that none is tried where
+    the halo is to be exact.
     """
     prepared: dict[str, Any] = {}
+    is_exact, precision = job.halo == "exact", job.precision
+    if isinstance(model, OnnxModel) and model.is_quantized:
+        precision = INT8
+    is_trial = size is not None
+    devices = devices_at_hand(job, precision, devices_for(model), reporter, is_trial and not is_exact)
+    if devices:
+        least_bytes = min(memory_budget(job.memory_gb), *(each.free_bytes() for each in devices))
+        size = trial_size(size or _LITTLE, MAX_PX, 1, int(least_bytes), MAX_BYTES_PER_PX) or _LITTLE
+    batch = torch.zeros(1, bands, *(size or _LITTLE))
 
     def trial(engine: Engine[Any]) -> None:
         reporter.check_cancelled()
         if engine.name not in prepared:
             prepared[engine.name] = engine.prepare_inference(model, is_exact)
-        engine.probability(prepared[engine.name], torch.zeros(shape or ()))
+        engine.probability(prepared[engine.name], batch)
 
-    if isinstance(model, OnnxModel) and model.is_quantized:
-        precision = INT8
-    engine = choose_engine(wanted, precision, engines_for(model), trial if shape else None, reporter.log)
-    return engine, prepared.get(engine.name) or engine.prepare_inference(model, is_exact)
+    limit_s = math.inf if is_trial else 0.0
+    engine = choose_anywhere(job.engine, precision, engines_for(model), devices, trial, reporter, limit_s)
+    if engine.name not in prepared:
+        prepared[engine.name] = engine.prepare_inference(model, is_exact)
+    if engine.is_device:
+        fallback = FallbackEngine(engine, prepared[engine.name], model, is_exact, reporter.warning)
+        return cast(Engine[Any], fallback), prepared[engine.name]
+    return engine, prepared[engine.name]
 
 
 def _known_halo_px(card: ModelCard, wanted: str) -> Optional[int]:

@@ -1,6 +1,7 @@
-"""Environment variables that direct a job: limits of cores and memory, and the rank that torchrun or SLURM gives.
+"""Environment variables that direct a job: limits of cores and memory, the device, and the rank of torchrun or SLURM.
 
-QGIS sets the limits from RoadSeg's settings. Scope: these variables. Independent of how cores and memory are counted.
+QGIS sets limits and device from RoadSeg's settings. Scope: these variables. Independent of how cores and memory are
+counted.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from contextlib import suppress
 from typing import Optional
 
 from ..errors import JobError
-from ..jobs import MEMORY_VARIABLE, THREADS_VARIABLE
+from ..jobs import AUTO, DEVICE_VARIABLE, DEVICES, MEMORY_VARIABLE, THREADS_VARIABLE
 
 # A process is a rank where all of these are set.
 RANK_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -34,10 +35,21 @@ def memory_bytes() -> Optional[int]:
     raise JobError(f"The variable {MEMORY_VARIABLE} is {text!r}.", "Give a number of GB above 0, or unset it.")
 
 
+def device() -> str:
+    """Return the device of jobs that name none; auto if the variable is unset. Raises JobError if there is no such."""
+    text = os.environ.get(DEVICE_VARIABLE, "").strip() or AUTO
+    if text not in DEVICES:
+        raise JobError(
+            f"The variable {DEVICE_VARIABLE} is {text!r}.", f"Give one of {', '.join(DEVICES)}, or unset it."
+        )
+    return text
+
+
 def check() -> None:
-    """Check the limits. Raises JobError if one is invalid."""
+    """Check the limits and the device. Raises JobError if one is invalid."""
     threads()
     memory_bytes()
+    device()
 
 
 def is_rank() -> bool:

@@ -177,7 +177,7 @@ class LivePanel(QgsDockWidget):
         page = QWidget()
         column = QVBoxLayout(page)
         for part in (self.choices, top, self.resume, _line(), self.state, self.problem, self.chart, self.numbers):
-            column.addLayout(part) if part is top else column.addWidget(part)
+            column.addLayout(part) if isinstance(part, QHBoxLayout) else column.addWidget(part)
         column.addWidget(self.next_label)
         column.addLayout(places)
         column.addLayout(shown)

@@ -148,13 +148,13 @@ class ReviewPanel(QgsDockWidget):
             button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
             buttons.addWidget(button, row, column, 1, width)
         page = QWidget()
-        column = QVBoxLayout(page)
-        for widget in (self.layer, self.progress, self.line):
-            column.addWidget(widget)
-        column.addLayout(buttons)
-        for widget in (self.problem, self.accuracy, self.learn, self.note):
-            column.addWidget(widget)
-        column.addStretch()
+        lines = QVBoxLayout(page)
+        for above in (self.layer, self.progress, self.line):
+            lines.addWidget(above)
+        lines.addLayout(buttons)
+        for below in (self.problem, self.accuracy, self.learn, self.note):
+            lines.addWidget(below)
+        lines.addStretch()
         self.setWidget(page)
 
 

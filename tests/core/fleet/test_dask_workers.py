@@ -26,12 +26,6 @@ def join(scheduler, folder, reporter=None):
     return FleetRunner(DaskWorkers(scheduler, preparation(), Leader(str(folder)), reporter), reporter)
 
 
-def test_without_dask_a_scheduler_is_an_error_that_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_workers, "find_spec", lambda name: None)
-    with pytest.raises(RuntimeEnvironmentError, match=r"requirement set fleet.*Set up runtime"):
-        join("tcp://127.0.0.1:1", tmp_path)
-
-
 @pytest.fixture
 def processes(tmp_path):
     """A scheduler without workers."""

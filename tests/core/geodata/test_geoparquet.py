@@ -1,6 +1,5 @@
 """Lines in GeoParquet, as geopandas and others read it."""
 
-import importlib.util
 import json
 import shutil
 
@@ -11,9 +10,8 @@ import pytest
 import shapely
 
 from tests.core.support.rasters import layer
-from training_core.errors import LayerError, OutputError
-from training_core.geodata import vector_output
-from training_core.geodata.vector_output import check_vector_output, write_in_parts, write_layers
+from training_core.errors import LayerError
+from training_core.geodata.vector_output import write_in_parts, write_layers
 from training_core.geodata.vectors import read_layer
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow (the requirement set fleet) is not there")
@@ -62,14 +60,3 @@ def test_a_null_changes_no_type_and_no_value(tmp_path):
     assert [str(schema.field(name).type) for name in fields] == ["int64", "bool", "date32[day]"]
     found = read_layer(str(tmp_path / "roads.parquet"), "drawn roads")
     pandas.testing.assert_frame_equal(pandas.DataFrame(found[list(fields)]), pandas.DataFrame(fields))
-
-
-def test_without_pyarrow_it_is_refused_with_what_to_install(monkeypatch):
-    monkeypatch.setattr(
-        vector_output, "find_spec", lambda name: None if name == "pyarrow" else importlib.util.find_spec(name)
-    )
-    with pytest.raises(OutputError, match="fleet"):
-        check_vector_output("roads.parquet")
-    for name in ("roads.parquet", "roads.geoparquet"):
-        with pytest.raises(OutputError, match=r"cannot be read .* no pyarrow \(requirement set fleet\)"):
-            read_layer(name, "drawn roads")

@@ -34,8 +34,8 @@ from training_core.learning.plan import (
     measure_footprint,
     plan_from_document,
     room_for,
-    trial_step,
 )
+from training_core.learning.trial import trial_step
 from training_core.models.architectures import Architecture
 from training_core.models.engines import FP32, NativeEngine
 from training_core.profiling.machine_facts import keeps_freed_memory

@@ -16,6 +16,7 @@ from scripts.starter.held_out import (
 )
 from scripts.starter.pretrain import (
     Run,
+    engine_at_hand,
     held_out_images,
     learned_ground,
     taught_ground,
@@ -30,6 +31,7 @@ from scripts.starter.real_ground import (
 from scripts.starter.recipe import ON_GROUND, Recipe
 from scripts.starter.teacher import moved_lines, probability, sure_labels
 from scripts.starter.worlds import World
+from tests.core.support.devices import plug_in
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.models.engines import FP32, NativeEngine
 from training_core.models.loading import load_network, load_weights
@@ -100,6 +102,14 @@ def test_the_script_makes_a_model_of_any_image_and_a_compact_one(pretrained):
     assert (pretrained / "compact.safetensors").stat().st_size < 0.27 * (
         pretrained / "model.safetensors"
     ).stat().st_size
+
+
+def test_the_device_that_is_there_trains_the_starter_unless_it_is_forbidden(monkeypatch, capsys):
+    plug_in(monkeypatch)
+    assert engine_at_hand(FP32).title == "cuda (a fake GPU)"
+    assert "cuda (a fake GPU) in fp32" in capsys.readouterr().out
+    monkeypatch.setenv("ROADSEG_DEVICE", "cpu")
+    assert engine_at_hand(FP32) == NativeEngine(FP32)
 
 
 def test_a_run_goes_on_from_its_checkpoint_only_with_the_same_recipe(pretrained):

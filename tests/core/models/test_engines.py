@@ -10,19 +10,10 @@ from torch.optim import AdamW
 from tests.core.support.bf16 import needs_bf16
 from training_core.errors import JobError
 from training_core.learning.losses import road_loss
-from training_core.models import engines
+from training_core.models import engine_choice
 from training_core.models.architectures import Architecture, build_network
-from training_core.models.engines import (
-    BF16,
-    FP32,
-    IPEX,
-    NATIVE,
-    TRAINING,
-    IpexEngine,
-    NativeEngine,
-    choose_engine,
-    why_not_ipex,
-)
+from training_core.models.engine_choice import choose_engine
+from training_core.models.engines import BF16, FP32, IPEX, NATIVE, TRAINING, IpexEngine, NativeEngine, why_not_ipex
 from training_core.system import processor
 
 ARCHITECTURE = Architecture(encoder="resnet18", in_channels=2)
@@ -115,7 +106,7 @@ def test_without_a_bf16_unit_fp32_is_used(old_processor, asked):
 def test_bf16_is_used_where_it_is_fast_unless_asked_otherwise(monkeypatch, flag, speedup, expected):
     """With AMX it is; else it is measured: some processors take BF16 instructions at half of the speed of FP32."""
     monkeypatch.setattr(processor, "instruction_sets", lambda: (flag,))
-    monkeypatch.setattr(engines, "bf16_speedup", lambda: speedup)
+    monkeypatch.setattr(engine_choice, "bf16_speedup", lambda: speedup)
     said = []
     assert choose_engine(NATIVE, "auto", TRAINING, log=said.append).precision == expected
     assert any("60% of its speed in FP32" in line for line in said) == (expected == FP32)
@@ -124,8 +115,8 @@ def test_bf16_is_used_where_it_is_fast_unless_asked_otherwise(monkeypatch, flag,
 
 def test_the_speed_of_bf16_is_measured_once():
     before = torch.random.get_rng_state()
-    speedup = engines.bf16_speedup()
-    assert 0.01 < speedup < 100 and engines.bf16_speedup() == speedup
+    speedup = engine_choice.bf16_speedup()
+    assert 0.01 < speedup < 100 and engine_choice.bf16_speedup() == speedup
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
@@ -145,7 +136,7 @@ def test_auto_takes_the_fastest_and_says_why(ipex, slow, fast):
 
 
 def test_a_slow_first_step_ends_the_trial_before_it_takes_too_long(ipex, monkeypatch):
-    monkeypatch.setattr(engines, "LOADING_S", 0.0)
+    monkeypatch.setattr(engine_choice, "LOADING_S", 0.0)
     tried = []
 
     def trial(engine):
@@ -157,7 +148,7 @@ def test_a_slow_first_step_ends_the_trial_before_it_takes_too_long(ipex, monkeyp
     choose_engine("auto", FP32, TRAINING, trial, lambda line: None, limit_s=100.0)
     assert IPEX in tried
     tried.clear()
-    monkeypatch.setattr(engines, "LOADING_S", 4.0)
+    monkeypatch.setattr(engine_choice, "LOADING_S", 4.0)
     assert choose_engine("auto", FP32, TRAINING, trial, lambda line: None, limit_s=1.0).name == NATIVE and not tried
 
 

@@ -9,6 +9,7 @@ from training_core.events import Reporter
 from training_core.jobs import Evaluate, ExtractRoads, Segment
 from training_core.models import openvino_model
 from training_core.models.architectures import Architecture, build_network
+from training_core.models.engine_choice import choose_engine
 from training_core.models.engines import (
     FP32,
     IPEX,
@@ -16,10 +17,10 @@ from training_core.models.engines import (
     OPENVINO,
     NativeEngine,
     OpenvinoEngine,
-    choose_engine,
     engines_for,
 )
-from training_core.models.onnx_file import OnnxModel, export_onnx, serialized
+from training_core.models.onnx_file import export_onnx, serialized
+from training_core.models.onnx_model import OnnxModel
 from training_core.pipelines import evaluate, extractroads, segment
 
 

@@ -60,7 +60,7 @@ def read_back(folder, pixel_m=0.0):
     return chips
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", [GEOTIFF, pytest.param(COCO, marks=pytest.mark.slow), ESRI])
 def test_each_format_is_read_back_with_the_same_labels_and_pixels(tmp_path, format):
     labels = speckled()
     given = masked(tmp_path, labels)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 
 import geopandas
@@ -16,7 +15,7 @@ from shapely.geometry import LineString
 
 from tests.core.support.rasters import UTM
 from tests.core.support.road_graphs import town
-from training_core.errors import OutputError, RoadSegError
+from training_core.errors import RoadSegError
 from training_core.events import Reporter
 from training_core.jobs import ExportNetwork
 from training_core.pipelines.exportnetwork import run
@@ -171,13 +170,6 @@ def test_unusable_inputs_are_named_and_leave_no_output(tmp_path, layer, name, me
     with pytest.raises(RoadSegError, match=message) as refused:
         run(ExportNetwork(lines=lines, osm=str(tmp_path / name)), Reporter())
     assert refused.value.remedy and [each.name for each in tmp_path.iterdir()] == ["lines.gpkg"]
-
-
-def test_without_osmium_the_error_says_how_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "osmium", None)
-    with pytest.raises(OutputError, match="no osmium") as refused:
-        run(ExportNetwork(lines="lines.gpkg", osm=str(tmp_path / "roads.osm")), Reporter())
-    assert "Set up runtime" in refused.value.remedy
 
 
 def test_lines_cut_at_the_antimeridian_are_ways_with_nodes_of_their_own_there(tmp_path):

@@ -250,6 +250,7 @@ def test_where_labels_are_wrong_the_base_model_is_handed_over_and_the_reason_is_
     assert ("17 m to the south-east" in why and "move_roads" in why) == (kind == "beside")
 
 
+@pytest.mark.slow
 def test_a_start_of_other_bands_is_none_to_compare_with(learned, tmp_path):
     gray = make_town(tmp_path, "gray", bands=1)
     result, _, card = fine_tune(tmp_path, **on_town(gray, base_model=learned.model, learning_rate=1e-7))

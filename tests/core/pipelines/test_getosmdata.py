@@ -141,7 +141,11 @@ def test_what_is_not_whole_is_refused_and_nothing_is_written(file, change, told)
 def test_a_place_elsewhere_another_format_and_a_missing_file_are_told(file):
     with pytest.raises(LayerError, match="in the area"):
         layers(file, on_map(90_000, 0, 91_000, 1000))
-    with pytest.raises(LayerError, match=r"\.osm or \.osm\.pbf"):
-        layers(file.rename(file.with_suffix(".json")))
+    for name in ("export.json", "export.osm"):
+        answer = file.with_name(name)
+        answer.write_text('{"version": 0.6, "elements": [{"type": "node", "note": "<osm></osm>"}]}')
+        with pytest.raises(LayerError, match=r"\.osm or \.osm\.pbf.* \[out:xml\]"):
+            layers(answer)
+    file.unlink()
     with pytest.raises(LayerError, match="town.osm"):
         layers(file)

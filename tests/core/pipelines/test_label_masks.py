@@ -50,6 +50,7 @@ def test_a_mask_of_the_drawn_roads_teaches_and_scores_the_same(town, learned, tm
     assert len({weights_sha256(network.state_dict()) for network in both}) == 1
 
 
+@pytest.mark.slow
 def test_pictures_without_a_place_are_learned_from_and_scored_at_the_size_given(chips, town, learned, tmp_path):
     options = {"rasters": (chips["images"],), "masks": (chips["masks"],), "pixel_m": 1.0}
     _, card = fine_tuned(tmp_path / "model.safetensors", **options)

@@ -22,7 +22,8 @@ from training_core.models.architectures import Architecture
 from training_core.models.engines import INT8, OPENVINO, OpenvinoEngine
 from training_core.models.loading import load_model, load_network
 from training_core.models.model_card import ModelCard
-from training_core.models.onnx_file import OnnxModel, read_onnx
+from training_core.models.onnx_file import read_onnx
+from training_core.models.onnx_model import OnnxModel
 from training_core.pipelines import evaluate, exportmodel, quantize, segment
 from training_core.pipelines.quantize import Comparison, compare
 

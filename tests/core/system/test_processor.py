@@ -149,7 +149,7 @@ def test_of_two_variables_of_onednn_the_newer_one_counts():
 def test_a_limited_process_computes_in_fp32_and_says_so():
     code = """
 import json
-from training_core.models.engines import choose_precision
+from training_core.models.engine_choice import choose_precision
 from training_core.system import processor
 said = []
 print(json.dumps([choose_precision("auto", said.append), said, processor.name()]))

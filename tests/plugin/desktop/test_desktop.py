@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from itertools import combinations
 
 import pytest
 from qgis.core import (
@@ -12,6 +13,7 @@ from qgis.core import (
     QgsLayoutItemLabel,
     QgsLayoutItemLegend,
     QgsLayoutItemMap,
+    QgsProcessingContext,
     QgsProject,
     QgsRasterLayer,
     QgsRectangle,
@@ -21,13 +23,13 @@ from qgis.gui import QgisInterface, QgsBrowserGuiModel, QgsLayerTreeView
 from qgis.PyQt.QtCore import QTimer
 from qgis.PyQt.QtWidgets import QApplication, QDialog, QToolBar
 from roadseg.qgis_roadseg import settings
-from roadseg.qgis_roadseg.desktop import first_result
+from roadseg.qgis_roadseg.desktop import dialogs, first_result
 from roadseg.qgis_roadseg.desktop.menu import ALGORITHMS, Menu
 from roadseg.qgis_roadseg.desktop.settings_page import SettingsPage
 from roadseg.qgis_roadseg.layers import demo_project
 from roadseg.qgis_roadseg.settings import Settings
 
-from ..support.acting import memory_layer, wait_until_gone
+from ..support.acting import Ear, memory_layer, run_in_task, wait_until_gone
 from ..support.scene import write_scene
 from ..support.window import Window, button, entries, entry, left_behind, messages
 
@@ -97,11 +99,12 @@ def test_the_window_of_these_tests_has_what_that_of_qgis_has():
 
 def test_the_menu_and_the_toolbar_have_few_entries(window, menu):
     texts = [action.text() for action in entries(window) if not action.isSeparator()]
-    assert texts[:4] == ["Fine-tune a model…", "Segment roads…", "Extract roads…", "Compare road networks…"]
-    assert texts[4:9] == ["RoadSeg live", "Trace roads", "Threshold", "Review", "Try it on a generated scene"]
-    assert (texts[9], texts[11:]) == ("Field sheet…", ["Settings…", "Report a problem…"])
+    assert texts[:4] == ["Fine-tune a model…", "Segment roads…", "Extract roads…", "Get OpenStreetMap data…"]
+    assert texts[4:6] == ["State of known roads…", "Compare road networks…"]
+    assert texts[6:11] == ["RoadSeg live", "Trace roads", "Threshold", "Review", "Try it on a generated scene"]
+    assert (texts[11], texts[13:]) == ("Field sheet…", ["Settings…", "Report a problem…"])
     (toolbar,) = window.mainWindow().findChildren(QToolBar)
-    assert [action.text() for action in toolbar.actions()] == texts[:6]
+    assert [action.text() for action in toolbar.actions()] == texts[:8]
     icons = {action.icon().pixmap(24, 24).toImage().cacheKey() for action in toolbar.actions()}
     assert len(icons) == len(ALGORITHMS) + 2 and not any(action.icon().isNull() for action in toolbar.actions())
     entry(window, "review").trigger()
@@ -113,6 +116,9 @@ def test_a_field_sheet_has_what_the_map_shows_and_prints(window, menu, image, tm
     fields = "&field=state:string&field=check:integer"
     roads = memory_layer("LineString", "Roads", "LineString (350001 3059999, 350011 3059990)", fields)
     roads.dataProvider().changeAttributeValues({1: {0: "not seen", 1: 1}})
+    metadata = roads.metadata()
+    metadata.setRights(["© Mappers"])
+    roads.setMetadata(metadata)
     QgsProject.instance().addMapLayers([raster, roads])
     canvas = window.mapCanvas()
     canvas.setDestinationCrs(raster.crs())
@@ -126,10 +132,12 @@ def test_a_field_sheet_has_what_the_map_shows_and_prints(window, menu, image, tm
     (legend,) = (item for item in sheet.items() if isinstance(item, QgsLayoutItemLegend))
     assert shown.layers() == [roads, raster] and shown.extent().contains(raster.extent())
     assert [each.name() for each in legend.model().rootGroup().findLayers()] == ["Roads"]
-    (checks,) = (
-        text for item in sheet.items() if isinstance(item, QgsLayoutItemLabel) and "\n" in (text := item.text())
-    )
+    labels = {item.text(): item for item in sheet.items() if isinstance(item, QgsLayoutItemLabel)}
+    (checks,) = (text for text in labels if "\n" in text)
     assert checks.split("\n")[1] == "1  27.65576, 85.47938  not seen"
+    assert any(text.endswith("· © Mappers") for text in labels)
+    places = [labels[checks].sceneBoundingRect(), legend.sceneBoundingRect(), shown.sceneBoundingRect()]
+    assert not any(one.intersects(other) for one, other in combinations(places, 2))
     pdf = tmp_path / "sheet.pdf"
     QgsLayoutExporter(sheet).exportToPdf(str(pdf), QgsLayoutExporter.PdfExportSettings())
     assert pdf.read_bytes().startswith(b"%PDF")
@@ -140,6 +148,36 @@ def test_without_a_runtime_an_entry_says_so_and_leads_to_setting_it_up(window, m
     assert "no runtime yet" in messages(window)[0]
     ((title, _),) = opened_by(button(window).click)
     assert title == "Set up runtime" and messages(window) == []
+
+
+def test_packages_that_a_job_asks_for_come_by_one_click(
+    window, menu, provider, play_runtime, image, qgis_app, wait_for
+):
+    python = play_runtime("""
+if "-c" in sys.argv:  # which packages there are
+    open(sys.argv[0] + ".asked", "w").write(" ".join(sys.argv))
+    print(json.dumps({"python": "3.12"}))
+else:
+    send("error", code="packages:osm", message="This job needs osmium.", remedy="Run Set up runtime.")
+""")
+    shown = provider.packages_missing.connect(lambda *asked: dialogs.show_missing_packages(window, *asked))
+    roads = memory_layer("LineString", "Roads", "LineString (350001 3059999, 350011 3059990)")
+    values = {"INPUT": roads, "OSM": str(image.with_suffix(".osm"))}
+    context = QgsProcessingContext()
+    context.setProject(QgsProject.instance())
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:exportnetwork")
+    ends = run_in_task(algorithm, values, context, Ear(), qgis_app)
+    provider.packages_missing.disconnect(shown)
+    assert [fine for fine, _ in ends] == [False]
+    assert messages(window) == ["This job needs osmium. Run Set up runtime."]
+    assert button(window).text() == "Install osm"
+    button(window).click()
+    asked = python.with_name(f"{python.name}.py.asked")
+    wait_for(asked.is_file)
+    assert asked.read_text().endswith(" networkx osmium")
+    (dialog,) = [each for each in QApplication.topLevelWidgets() if hasattr(each, "runButton") and each.isVisible()]
+    wait_for(lambda: dialog.wasExecuted())
+    dialog.close()
 
 
 def test_the_menu_tells_what_there_is_of_a_runtime(window, menu, no_runtime, tmp_path, monkeypatch):
@@ -170,9 +208,10 @@ def test_the_menu_tells_what_there_is_of_a_runtime(window, menu, no_runtime, tmp
 
 
 def test_the_page_shows_and_keeps_the_settings(tmp_path):
-    settings.save(Settings(sys.executable, 1, 2.5, str(tmp_path)))
+    settings.save(Settings(sys.executable, 1, 2.5, str(tmp_path), "cuda"))
     page = SettingsPage()
-    assert page.settings() == settings.load() == Settings(sys.executable, 1, 2.5, str(tmp_path))
+    assert page.settings() == settings.load() == Settings(sys.executable, 1, 2.5, str(tmp_path), "cuda")
+    page.device.setCurrentText("auto")
     page.threads.setValue(10_000)
     page.memory_gb.setValue(1e9)
     page.python.setFilePath("")

@@ -41,11 +41,11 @@ def test_a_runtime_is_built_from_wheels_and_works_where_it_lies(tiny, tmp_path, 
     assert left(tiny) == [tiny.folder.name]
 
     make_wheel(tmp_path / "Räder und mehr")
-    more = RequirementSet("more", ("more",), tiny.pythons)
+    more = RequirementSet("more", tiny.pythons)
     more.file.write_text("more==3\n")
     with pytest.raises(RuntimeEnvironmentError, match=r"(?s)No matching distribution.*more") as why:
         set_up(tiny, sources, None, False, Ear(), [more])
-    assert "-r more.txt -d Räder und mehr" in why.value.remedy
+    assert "-r tiny.txt -r more.txt -d Räder und mehr" in why.value.remedy
     assert runtime.check(python, ["tiny"]) == versions
 
     make_wheel(tmp_path / "Räder und mehr", "__version__ = '3'", name="more", version="3")
@@ -62,6 +62,20 @@ def test_a_runtime_is_built_from_wheels_and_works_where_it_lies(tiny, tmp_path, 
     assert "No module named 'tiny'" in loud.text and "Rebuilding it" in loud.text
     assert not (tiny.folder / "mark").exists()
     assert left(tiny) == [tiny.folder.name]
+
+
+def test_packages_that_are_added_change_nothing_that_is_there(tiny, tmp_path):
+    wheels = tmp_path / "wheels"
+    sources, more = Sources(wheels=make_wheel(wheels)), RequirementSet("more", tiny.pythons)
+    python, before = set_up(tiny, sources, None, False, Ear())
+    make_wheel(wheels, "__version__ = '1.3'", version="1.3")
+    more.file.write_text("more==3\n")
+    make_wheel(wheels, name="more", version="3", requires=["tiny>1.2"])
+    with pytest.raises(RuntimeEnvironmentError, match=r"(?i)conflict|unsatisfiable"):
+        set_up(tiny, sources, None, False, Ear(), [more])
+    assert runtime.check(python, ["tiny"]) == before
+    make_wheel(wheels, name="more", version="3", requires=["tiny"])
+    assert set_up(tiny, sources, None, False, Ear(), [more])[1]["tiny"] == "1.2"
 
 
 def test_a_failing_installation_leaves_nothing(tiny, tmp_path, ear):
@@ -93,7 +107,7 @@ def test_a_base_that_does_not_fit(tiny, ear):
     for base, reason in (("/bin/true", "it is not a Python interpreter"), ("/no/such/python", ".*cannot be started")):
         with pytest.raises(RuntimeEnvironmentError, match=rf"{base} cannot be used: {reason}.* 3.9 to 3.99"):
             set_up(tiny, Sources(), Path(base), False, ear)
-    too_new = RequirementSet("tiny", ("tiny",), ((3, 98), (3, 99)))
+    too_new = RequirementSet("tiny", ((3, 98), (3, 99)))
     with pytest.raises(
         RuntimeEnvironmentError, match=r"(?s)No Python 3.98 to 3.99 was found for building.*it is Python 3.\d+, not"
     ):
@@ -104,7 +118,7 @@ def test_a_base_that_does_not_fit(tiny, ear):
 NO_VENV = "echo No module named venv >&2; exit 1"
 PLAYED = """#!/bin/sh
 case "$*" in
-    *calcsize*) echo {version} 64;;
+    *calcsize*) echo {version} 64 x86_64;;
     *import_module*) echo '{{}}';;
     *" venv "*) for last; do :; done; {venv};;
 esac
@@ -218,9 +232,12 @@ def test_a_named_python_is_only_checked(tiny, play_runtime, monkeypatch, ear):
     monkeypatch.setattr(build, "check", lambda python, *_, **__: {"python": str(python)})
     assert set_up(tiny, Sources(), None, False, ear) == (Path(sys.executable), {"python": sys.executable})
     assert "nothing is built" in ear.text
-    monkeypatch.setattr(build, "check", lambda python, modules, **_: {"modules": modules})
-    _, versions = set_up(tiny, Sources(), None, False, ear, [runtime.FLEET])
-    assert versions["modules"] == [*runtime.MODULES, *runtime.FLEET.modules]
+    monkeypatch.undo()
+    monkeypatch.setenv(runtime.VARIABLE, sys.executable)
+    quantize = runtime.ADDED_SETS["quantize"]
+    with pytest.raises(RuntimeEnvironmentError, match="No module named") as why:
+        set_up(runtime.REQUIREMENT_SETS["native"], Sources(), None, False, ear, [quantize])
+    assert f"{sys.executable} -m pip install" in why.value.remedy and f"-r {quantize.file}" in why.value.remedy
 
 
 def test_uv_is_used_where_present_unless_pip_is_told_where_from(tiny, tmp_path, monkeypatch, ear):

@@ -57,13 +57,13 @@ def machine(no_runtime, tmp_path, monkeypatch):
 
 def test_the_first_python_that_works_is_taken_and_each_refusal_told(machine, tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(pythons, "ANSWER_S", 2.0)
-    tiny = runtime.RequirementSet("tiny", ("tiny",), ((3, 8), (3, 14)))
+    tiny = runtime.RequirementSet("tiny", ((3, 8), (3, 14)))
     refused = {
         machine("qgis/bin/python3", NO_ENCODINGS): "it cannot find its own standard library",
         machine("bin/python3", NO_ENSUREPIP): "it lacks the module ensurepip",
         machine("bin/python3.14", "exec sleep 60"): "it does not answer",
-        machine("bin/python3.13", "echo 3 13 32"): "it is a program of 32 bits",
-        machine("bin/python3.12", "echo 3 6 64"): "it is Python 3.6, not 3.8 to 3.14",
+        machine("bin/python3.13", "echo 3 13 32 x86_64"): "it is a program of 32 bits",
+        machine("bin/python3.12", "echo 3 6 64 x86_64"): "it is Python 3.6, not 3.8 to 3.14",
         machine("bin/python3.11", NOT_INSTALLED): "Python was not found",
         machine("bin/python3.10", "echo hello"): "it is not a Python interpreter",
         machine("bin/python3.9", PYENV): "it is a pyenv shim for a version that is not in use (pyenv global)",
@@ -87,17 +87,55 @@ def test_the_first_python_that_works_is_taken_and_each_refusal_told(machine, tin
 
 
 def test_the_python_of_apple_is_never_started_since_it_may_open_a_dialog(machine, tmp_path, monkeypatch):
-    apples = machine("bin/python3", f"touch {tmp_path}/dialog; echo 3 12 64")
+    apples = machine("bin/python3", f"touch {tmp_path}/dialog; echo 3 12 64 arm64")
     monkeypatch.setattr(pythons, "APPLES", apples)
     monkeypatch.setattr(sys, "platform", "darwin")
-    refused, requirements = {}, runtime.RequirementSet("any", (), ((3, 12), (3, 12)))
+    refused, requirements = {}, runtime.RequirementSet("any", ((3, 12), (3, 12)))
     monkeypatch.setattr(pythons, "MAC_FOLDERS", ())
     assert list(pythons.fitting(requirements, None, refused.__setitem__)) == []
     assert "opens a dialog" in refused[apples] and not (tmp_path / "dialog").exists()
 
 
+INTEL_PYTHON = "echo 3 13 64 x86_64"
+
+
+@pytest.fixture
+def mac(machine, tiny, monkeypatch):
+    """Return a function that says what sets up the runtime on a Mac: the system's answer for its processor is given."""
+
+    def refusal(answer):
+        monkeypatch.setattr(pythons, "SYSCTL", str(machine("sysctl", answer)))
+        ear = Ear()
+        with pytest.raises(RuntimeEnvironmentError) as why:
+            build.build(runtime.RequirementSet("tiny", ((3, 10), (3, 14))), Sources(), None, ear)
+        assert "Download" not in ear.text
+        return str(why.value)
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(pythons, "MAC_FOLDERS", ())
+    return refusal
+
+
+def test_on_apple_silicon_pythons_under_rosetta_are_passed_over(machine, mac, tiny, monkeypatch):
+    qgis = machine("qgis/bin/python3", INTEL_PYTHON)
+    why = mac("echo 1")
+    assert "no Python 3.10 to 3.14 for it" in why and f"{qgis}: it is a program for Intel processors" in why
+    assert "QGIS for Apple silicon (arm64)" in why and "brew install python@3.14" in why and "/opt/homebrew" in why
+    brew = machine("brew/python3.13", "echo 3 13 64 arm64")
+    monkeypatch.setattr(pythons, "MAC_FOLDERS", (str(brew.parent),))
+    refused = {}
+    assert list(pythons.fitting(tiny, None, refused.__setitem__)) == [brew] and list(refused) == [qgis]
+    assert list(pythons.fitting(tiny, qgis, refused.__setitem__)) == []
+
+
+def test_a_mac_with_an_intel_processor_is_told_so_before_anything_is_downloaded(machine, mac):
+    machine("qgis/bin/python3", INTEL_PYTHON)
+    why = mac("echo unknown oid >&2; exit 1")
+    assert "last PyTorch for these is 2.2" in why and "Apple silicon, or on Windows or Linux" in why
+
+
 def test_pythons_are_looked_for_where_installers_put_them(machine, tmp_path, monkeypatch):
-    requirements = runtime.RequirementSet("any", (), ((3, 12), (3, 13)))
+    requirements = runtime.RequirementSet("any", ((3, 12), (3, 13)))
     assert list(pythons.installed(requirements)) == []
     expected = [
         machine("qgis/bin/python3", ""),

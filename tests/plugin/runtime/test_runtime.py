@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from qgis.core import QgsSettings
 from roadseg.qgis_roadseg.runtime import runtime
-from roadseg.training_core.errors import RuntimeEnvironmentError
+from roadseg.training_core.errors import PACKAGE_SETS, RuntimeEnvironmentError
 
 
 def pretend(requirements, age_s=0):
@@ -46,6 +46,7 @@ def test_the_extension_is_for_the_processors_it_was_made_for(monkeypatch, tmp_pa
     if processor is not None:
         runtime.CPUINFO.write_text(processor)
     assert [each.name for each in runtime.preferred_sets()] == expected
+    assert not any(each.index for each in runtime.preferred_sets())  # sets for GPUs are never taken unasked
 
 
 def test_the_variable_counts_before_the_setting_and_that_before_the_managed_one(
@@ -75,7 +76,7 @@ def test_the_check_tells_versions_or_what_is_missing():
         runtime.check(Path(sys.executable), ["no_such_module"])
     for no_python in ("/bin/true", "/bin/echo"):
         with pytest.raises(RuntimeEnvironmentError, match="does not work as"):
-            runtime.check(Path(no_python))
+            runtime.check(Path(no_python), [])
 
 
 @pytest.mark.parametrize(
@@ -90,12 +91,18 @@ def test_missing_libraries_of_windows_are_explained(tmp_path, said):
     python.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
     python.chmod(0o755)
     with pytest.raises(RuntimeEnvironmentError, match=r"(WinError|DLL)") as why:
-        runtime.check(python)
+        runtime.check(python, [])
     assert "Visual C++ Redistributable" in why.value.remedy
 
 
-@pytest.mark.parametrize("requirements", runtime.REQUIREMENT_SETS.values(), ids=lambda item: item.name)
-def test_every_module_that_is_checked_is_required(requirements):
-    text = requirements.file.read_text() + requirements.file.with_name("common.txt").read_text()
-    for module in requirements.modules:
-        assert f"\n{module.replace('_', '-')}" in text
+def test_sets_have_the_packages_of_those_that_they_include():
+    native, sets = runtime.REQUIREMENT_SETS["native"], runtime.ADDED_SETS
+    assert native.modules[:3] == ("torch", "torchvision", "segmentation_models_pytorch")
+    assert sets["quantize"].modules == ("onnx", "openvino", "nncf")
+    each = {module for name in sets if name != "all" for module in sets[name].modules}
+    assert set(sets["all"].modules) == each and not each & set(native.modules)
+
+
+@pytest.mark.parametrize(("module", "name"), PACKAGE_SETS.items())
+def test_a_job_asks_for_a_set_that_has_the_package(module, name):
+    assert module in runtime.ADDED_SETS[name].modules

@@ -3,14 +3,15 @@
 import socket
 import sys
 import threading
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from roadseg.qgis_roadseg.runtime import build, runtime, sources
-from roadseg.qgis_roadseg.runtime.runtime import RequirementSet
-from roadseg.qgis_roadseg.runtime.sources import CPU, CUDA, Sources
+from roadseg.qgis_roadseg.runtime.runtime import CPU, CUDA, Amount, RequirementSet
+from roadseg.qgis_roadseg.runtime.sources import Sources
 from roadseg.training_core.errors import RuntimeEnvironmentError
 
 from ..support.acting import Ear
@@ -47,7 +48,7 @@ def torch_set(no_runtime, tmp_path, monkeypatch):
     lines = f"--no-index\n--find-links {wheels}\ntorch==2.8.0\ntorchvision==0.23.0\n-r common.txt\n"
     (tmp_path / "runtime" / "torches.txt").write_text(lines)
     monkeypatch.setattr(runtime, "RESOURCES", tmp_path)
-    return RequirementSet("torches", ("torch", "torchvision", "tiny"), ((3, 9), (3, 99)))
+    return RequirementSet("torches", ((3, 9), (3, 99)), Amount(0.6, 2.3))
 
 
 @pytest.fixture(params=[pytest.param("pip", marks=pytest.mark.slow), "uv"])
@@ -84,7 +85,7 @@ def test_pytorch_comes_from_the_index_of_cpu_builds(torch_set, index, tool):
     show(index, "2.8.0+cpu", "0.23.0+cpu")
     torch, torchvision, has_cuda, told = installed(torch_set)
     assert (torch, torchvision, has_cuda) == ("2.8.0+cpu", "0.23.0+cpu", False)
-    assert f"about {CPU.download_gb} GB. On disk: about {CPU.disk_gb} GB" in told
+    assert "about 0.6 GB. On disk: about 2.3 GB" in told
 
 
 def test_pytorch_comes_from_the_default_index_where_that_of_cpu_builds_cannot_be_reached(torch_set, tool, monkeypatch):
@@ -105,6 +106,16 @@ def test_builds_of_two_indexes_are_never_mixed(torch_set, index, tool, versions)
     assert "instead of" in told
 
 
+def test_packages_with_an_index_of_their_own_come_from_nowhere_else(torch_set, index, monkeypatch, tool):
+    """As a build for a device, which the builds for CPUs would pass over."""
+    show(index, "2.8.0+cu1", "0.23.0+cu1")
+    theirs, closed = replace(torch_set, index=sources.CPU_INDEX), "http://127.0.0.1:9"
+    monkeypatch.setattr(sources, "CPU_INDEX", closed)
+    assert installed(theirs)[:2] == ("2.8.0+cu1", "0.23.0+cu1")
+    with pytest.raises(RuntimeEnvironmentError, match=f"{closed}, the index of PyTorch for torches, cannot be"):
+        build.build(replace(torch_set, index=closed), Sources(), BASE, Ear())
+
+
 def test_an_index_that_is_silent_is_given_up(qgis_app, monkeypatch):
     monkeypatch.setattr(sources, "PROBE_MS", 300)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -121,29 +132,29 @@ def test_an_index_that_is_silent_is_given_up(qgis_app, monkeypatch):
 )
 def test_what_the_person_has_configured_is_all_that_is_used(torch_set, index, monkeypatch, tmp_path, variable, value):
     show(index, "2.8.0+cpu", "0.23.0+cpu")
-    assert sources.choose(Sources(), BASE, Ear()) == (sources.CPU_INDEX, CPU)
+    assert sources.choose(torch_set, Sources(), BASE, Ear()) == (sources.CPU_INDEX, torch_set.amount)
     if variable == "PIP_CONFIG_FILE":
         (tmp_path / "pip.conf").write_text(value)
         value = str(tmp_path / "pip.conf")
     monkeypatch.setenv(variable, value)
-    address, amount = sources.choose(Sources(), BASE, Ear())
+    address, amount = sources.choose(torch_set, Sources(), BASE, Ear())
     assert (address, amount.may_be_less) == ("", True)
 
 
 def test_what_the_person_gives_is_all_that_is_used(torch_set, index, tmp_path):
     show(index, "2.8.0+cpu", "0.23.0+cpu")
     wheels = tmp_path / "default"
-    assert sources.choose(Sources(extra_index_url="https://cpu.example.org"), BASE, Ear())[0] == ""
-    address, amount = sources.choose(Sources(wheels=str(wheels)), BASE, Ear())
+    assert sources.choose(torch_set, Sources(extra_index_url="https://cpu.example.org"), BASE, Ear())[0] == ""
+    address, amount = sources.choose(torch_set, Sources(wheels=str(wheels)), BASE, Ear())
     assert (address, amount.download_gb, amount.disk_gb) == ("", 0, CUDA.disk_gb)
     (wheels / "nvidia_x-12-py3-none-any.whl").unlink()
-    assert sources.choose(Sources(wheels=str(wheels)), BASE, Ear())[1].disk_gb == CPU.disk_gb
+    assert sources.choose(torch_set, Sources(wheels=str(wheels)), BASE, Ear())[1].disk_gb == 2.3
 
 
 def test_elsewhere_the_default_index_has_cpu_builds(torch_set, index, monkeypatch):
     show(index, "2.8.0+cpu", "0.23.0+cpu")
     monkeypatch.setattr(sys, "platform", "win32")
-    assert sources.choose(Sources(), BASE, Ear()) == ("", CPU)
+    assert sources.choose(torch_set, Sources(), BASE, Ear()) == ("", torch_set.amount)
 
 
 def test_a_disk_that_is_too_small_is_told_before_the_download(torch_set, index, monkeypatch, tmp_path):
@@ -163,14 +174,16 @@ def test_of_an_own_index_either_build_is_possible(tmp_path, monkeypatch):
     monkeypatch.setattr(sources.shutil, "disk_usage", lambda path: usage._replace(free=5_000_000_000))
     ear = Ear()
     sources.check_room(sources.replace(CUDA, may_be_less=True), tmp_path, ear)
-    assert "up to 8.4 GB" in ear.text and "This is enough only if the packages come without CUDA." in ear.text
-    with pytest.raises(RuntimeEnvironmentError, match="needs 11.7 GB"):
+    assert (
+        f"up to {CUDA.disk_gb} GB" in ear.text and "This is enough only if the packages come without CUDA." in ear.text
+    )
+    with pytest.raises(RuntimeEnvironmentError, match=f"needs {CUDA.disk_gb + CUDA.download_gb:.1f} GB"):
         sources.check_room(CUDA, tmp_path, Ear())
 
 
 def test_megabytes_are_counted():
     ear = Ear()
-    tell = sources.tell_megabytes(CPU, ear)
+    tell = sources.tell_megabytes(Amount(0.6, 2.3), ear)
     tell("  Downloading torch-2.8.0+cpu-cp311-cp311-linux_x86_64.whl (184.0 MB)")
     tell("  Downloading affine-3.0-py3-none-any.whl (500 kB)")
     tell("  Using cached affine-3.0-py3-none-any.whl (500 kB)")  # again, after a connection that broke

@@ -24,14 +24,26 @@ BUSY = {status: Answer(b"<html>Too many</html>", status, {"Retry-After": "0"}) f
 _numbers = itertools.count()
 
 
+class Queries(list):
+    """The queries that came, and the path and the headers that each came with."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads = []
+
+
 @contextmanager
 def overpass(*answers):
-    """Serve answers, the last of them again and again; give the address and the list of queries that came."""
-    left, queries = list(answers), []
+    """Serve answers, the last of them again and again; give the address and the queries that came.
+
+    A proxy of HTTP is asked alike, but for the path, which is a whole address.
+    """
+    left, queries = list(answers), Queries()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             form = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            queries.heads.append((self.path, dict(self.headers)))
             queries.append(parse_qs(form).get("data", [""])[0])
             answer = left.pop(0) if len(left) > 1 else left[0]
             time.sleep(answer.after_s)

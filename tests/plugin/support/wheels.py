@@ -30,7 +30,7 @@ def tiny_set(folder, set_attribute=setattr):
     (folder / "runtime").mkdir(exist_ok=True)
     (folder / "runtime" / "tiny.txt").write_text("-r common.txt\n")
     (folder / "runtime" / "common.txt").write_text("tiny==1.2\n")
-    requirements = RequirementSet("tiny", ("tiny",), ((3, 9), (3, 99)))
+    requirements = RequirementSet("tiny", ((3, 9), (3, 99)))
     set_attribute(runtime, "RESOURCES", folder)
     set_attribute(runtime, "REQUIREMENT_SETS", {"tiny": requirements})
     return requirements

@@ -1,15 +1,20 @@
 """Data of OpenStreetMap: what is asked of a server that plays Overpass, and what becomes of its answers."""
 
+import base64
 import time
+from urllib.parse import urlsplit
 
 import pytest
 from qgis.core import (
+    QgsApplication,
+    QgsAuthMethodConfig,
     QgsCoordinateReferenceSystem,
     QgsNetworkAccessManager,
     QgsProcessingContext,
     QgsProcessingOutputLayerDefinition,
     QgsProject,
     QgsRectangle,
+    QgsSettings,
     QgsVectorLayer,
 )
 from qgis.gui import QgsGui, QgsProcessingGui
@@ -22,6 +27,8 @@ from ..support.overpass import BUSY, Answer, overpass
 from ..support.parts import WRITE
 
 GOOD = Answer(town().encode())
+LOGIN = {"User": "someone", "Password": "p@:/%41"}
+BASIC = "Basic " + base64.b64encode(":".join(LOGIN.values()).encode()).decode()
 # A worker that keeps the file that it was given, and finds a road and no runway.
 WORKER = (
     WRITE
@@ -132,6 +139,51 @@ def test_no_server_and_no_address_are_told(place):
     assert "127.0.0.1 cannot be reached: Connection refused." in failure("getosmdata", values(place, server))
     for address in ("overpass", "file:///etc/passwd", "ftp://example.org/api"):
         assert "(SERVER)" in failure("getosmdata", values(place, address))
+
+
+@pytest.fixture
+def passing_threads():
+    """Let threads of tasks end at once, whose network managers keep what was set when they began."""
+    pool = QgsApplication.taskManager().threadPool()
+    usual = pool.expiryTimeout()
+    pool.setExpiryTimeout(0)
+    yield
+    pool.setExpiryTimeout(usual)
+
+
+def test_the_proxy_of_qgis_is_asked_also_beside_the_window(place, provider, qgis_app, passing_threads):
+    address, settings = "http://overpass.example/api/interpreter", QgsSettings()
+    refusal = Answer(b"", 407, {"Proxy-Authenticate": 'Basic realm="office"'})
+    algorithm, ear = provider.algorithm("getosmdata").create(), Ear()
+    with overpass(refusal, GOOD) as (server, queries):
+        proxy = {"Type": "HttpProxy", "Host": urlsplit(server).hostname, "Port": urlsplit(server).port, **LOGIN}
+        settings.setValue("proxy/proxyEnabled", True)
+        for name, value in proxy.items():
+            settings.setValue(f"proxy/proxy{name}", value)
+        try:
+            QgsNetworkAccessManager.instance().setupDefaultProxyAndCache()
+            run("getosmdata", values(place, address))
+            ends = run_in_task(algorithm, values(place, address), QgsProcessingContext(), ear, qgis_app)
+        finally:
+            settings.remove("proxy")
+            QgsNetworkAccessManager.instance().setupDefaultProxyAndCache()
+    assert {path for path, _ in queries.heads} == {address} and [fine for fine, _ in ends] == [True]
+    assert queries.heads[1][1]["Proxy-Authorization"] == BASIC and len(queries) == 3
+
+
+def test_a_login_of_qgis_is_sent_and_one_that_is_refused_is_told(place):
+    manager = QgsApplication.authManager()
+    assert manager.setMasterPassword("of the tests", True)
+    login = QgsAuthMethodConfig("Basic")
+    login.setName("Overpass")
+    login.setConfigMap({"username": LOGIN["User"], "password": LOGIN["Password"]})
+    assert manager.storeAuthenticationConfig(login)[0]
+    with overpass(GOOD, Answer(b"", 401)) as (server, queries):
+        run("getosmdata", values(place, server, AUTHCFG=login.id()))
+        text = failure("getosmdata", values(place, server))
+    manager.removeAuthenticationConfig(login.id())
+    assert [headers.get("Authorization") for _, headers in queries.heads] == [BASIC, None]
+    assert "refuses (HTTP 401)" in text and "AUTHCFG" in text
 
 
 @pytest.mark.parametrize("answer", [Answer(GOOD.content, after_s=8), BUSY[429]])

@@ -17,6 +17,8 @@ def test_setupruntime_finds_the_one_that_is_named_and_tells_the_window(play_runt
     assert told == ["ready"]
     assert result["PYTHON"] == os.environ["ROADSEG_PYTHON"]
     assert result["VERSION"] == "python 3.11.2, torch 2.8.0"
+    run("setupruntime", {"ALSO_INSTALL": ["osm"]})  # as a job asks for it
+    assert told == ["ready"]
 
 
 def test_setupruntime_tells_what_failed(no_runtime, provider, monkeypatch):
@@ -35,7 +37,12 @@ def test_setupruntime_builds_the_packages_chosen_and_by_default_any_that_fit(no_
 
     seen = []
     monkeypatch.setattr(build, "set_up", lambda *given: seen.append((given[0], given[-1])) or ("python", {}))
-    for values in ({}, {"REQUIREMENTS": "auto"}, {"REQUIREMENTS": "ipex"}, {"REQUIREMENTS": "native", "FLEET": True}):
+    for values in (
+        {},
+        {"REQUIREMENTS": "auto"},
+        {"REQUIREMENTS": "ipex"},
+        {"REQUIREMENTS": "native", "ALSO_INSTALL": ["osm", "fleet"]},
+    ):
         run("setupruntime", values)
     assert [chosen and chosen.name for chosen, _ in seen] == [None, None, "ipex", "native"]
-    assert [[each.name for each in added] for _, added in seen] == [[], [], [], ["fleet"]]
+    assert [[each.name for each in added] for _, added in seen] == [[], [], [], ["osm", "fleet"]]
