@@ -17,19 +17,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import geopandas
 import numpy as np
+import pandas
 import shapely
 
-from benchmarks.road_status import (
-    SAMPLE_M,
-    Ground,
-    by_state,
-    displaced,
-    field_of,
-    joined,
-    planted_events,
-    sampled,
-    view_of,
-)
+from benchmarks.road_events import Ground, planted_events
+from benchmarks.road_status import by_state, displaced, field_of, sampled, scores, view_of, with_fields
 from training_core.networks.displacement import Field
 
 STEEP = "over hundreds of meters"
@@ -87,18 +79,16 @@ def distances_m(field: Field | None, lines: geopandas.GeoDataFrame, roads: geopa
 
 def states(ground: Ground, images: list[Path], areas: list[geopandas.GeoDataFrame], by_m: float) -> list[str]:
     """Return AUC, events found and meters falsely lost, each without and with alignment, and the number of events."""
-    lines = displaced(ground.roads, by_m)
-    runs = [
-        joined([
-            sampled(by_state(lines, view_of(image), None, is_aligned), displaced(covered, by_m))
-            for image, covered in zip(images[1:], areas[1:])
-        ])
-        for is_aligned in (False, True)
-    ]  # fmt: skip
-    count = len(np.unique(runs[0].event[runs[0].event >= 0]))
-    false_m = [f"{SAMPLE_M * (run.is_said & (run.event < 0)).sum():.0f}" for run in runs]
-    found = [str(run.found(run.is_said)) for run in runs]
-    return [*(f"{run.auc:.3f}" for run in runs), *found, *false_m, str(count)]
+    lines, runs = displaced(with_fields(ground.roads), by_m), []
+    for fit in (lambda view, lines: None, field_of):
+        samples = []
+        for number, (image, covered) in enumerate(zip(images, areas)):
+            view, run = view_of(image), {"ground": ground.name, "moved_m": by_m, "image": number}
+            table = by_state(lines, (view, fit(view, lines)))
+            samples.append(sampled(table, displaced(covered, by_m)).assign(**run))
+        runs.append(scores(pandas.concat(samples)))
+    told = [f"{run[name]:g}" for name in ("auc", "found", "false_m") for run in runs]
+    return [*told, str(runs[0]["events"])]
 
 
 if __name__ == "__main__":

@@ -24,24 +24,26 @@ sys.path.insert(0, str(ROOT))
 
 import geopandas
 import numpy as np
+import pandas
 import rasterio
 import shapely
 from rasterio.features import rasterize
 from shapely.geometry import box
 
 from benchmarks.quality import run_core
+from benchmarks.road_events import EVENTS, SKY, planted_events
 from benchmarks.road_status import (
-    EVENTS,
+    LONG_M,
     SAMPLE_M,
-    SKY,
-    Run,
+    auc,
     by_state,
     displaced,
     field_of,
-    joined,
-    planted_events,
+    found,
+    found_at,
     sampled,
     view_of,
+    with_fields,
 )
 from training_core.comparison import road_state
 from training_core.comparison.road_state import View, places_on
@@ -67,10 +69,11 @@ class Case:
     covered: geopandas.GeoDataFrame
     view: View
 
-    def run(self) -> Run:
+    def run(self) -> pandas.DataFrame:
         """Return samples along the lines, with clouds and shadows given."""
-        clouds = self.covered.geometry[self.covered["kind"].isin(SKY)].union_all()
-        return sampled(by_state(self.lines, self.view, None, clouds=clouds), self.covered)
+        clouds, lines = self.covered.geometry[self.covered["kind"].isin(SKY)], with_fields(self.lines)
+        table = by_state(lines, (self.view, field_of(self.view, lines)), None, clouds)
+        return sampled(table, self.covered).assign(ground=self.ground, moved_m=0.0, image=self.event)
 
 
 def halves(lines: geopandas.GeoDataFrame) -> list[shapely.Polygon]:
@@ -137,7 +140,7 @@ def show(steps: int, cases: list[Case]) -> None:
     """Print a row for each case, and for all with events and without, these by what is added to the constant."""
     for added in ADDED:
         coefficients = {**road_state.COEFFICIENTS, "constant": road_state.COEFFICIENTS["constant"] + added}
-        pooled: dict[str, list[Run]] = {}
+        pooled: dict[str, list[pandas.DataFrame]] = {}
         with patch.object(road_state, "COEFFICIENTS", coefficients):
             for case in cases:
                 run = case.run()
@@ -145,15 +148,17 @@ def show(steps: int, cases: list[Case]) -> None:
                 if not added:
                     show_row(f"{case.ground},{case.event},{steps},0", run)
         for name, runs in pooled.items():
-            show_row(f"{name},{steps},{added:g}", joined(runs))
+            show_row(f"{name},{steps},{added:g}", pandas.concat(runs, ignore_index=True))
 
 
-def show_row(name: str, run: Run) -> None:
+def show_row(name: str, run: pandas.DataFrame) -> None:
     """Print a row."""
-    false_m, count = SAMPLE_M * (run.is_said & (run.event < 0)).sum(), len(np.unique(run.event[run.event >= 0]))
-    length_m, found = SAMPLE_M * len(run.event), f"{run.found(run.is_said)},{run.found_at(0.9)}"
-    per_100_km = run.long_false / length_m * 1e5
-    print(f"{name},{length_m:.0f},{count},{found},{false_m:.0f},{per_100_km:.1f},{run.auc:.3f}", flush=True)
+    false = run["said"] & (run["event"] < 0)
+    stretches_m = SAMPLE_M * false.groupby([run["ground"], run["image"], run["stretch"]]).sum()
+    of_events, length_m = found(run, run["said"]), SAMPLE_M * len(run)
+    numbers = f"{len(of_events)},{of_events.sum()},{found_at(run, 0.9)},{SAMPLE_M * false.sum():.0f}"
+    per_100_km = (stretches_m > LONG_M).sum() / length_m * 1e5
+    print(f"{name},{length_m:.0f},{numbers},{per_100_km:.1f},{auc(run):.3f}", flush=True)
 
 
 def main() -> None:

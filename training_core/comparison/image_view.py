@@ -17,7 +17,7 @@ from ..geodata.pixel_codes import NO_DATA
 from ..models.loading import load_model
 from ..segmentation.measured import seconds_per_px
 from ..segmentation.segmenter import SegmentJob, prepare_segmenter, segmented
-from ..segmentation.work_plan import check_size, no_data, plan_image, plan_work
+from ..segmentation.work_plan import check_size, plan_image, plan_work
 from ..system.large_arrays import allocate
 from .road_state import View
 
@@ -25,7 +25,7 @@ from .road_state import View
 def view_of(image: str, area: Optional[geopandas.GeoDataFrame], options: SegmentJob, reporter: Reporter) -> View:
     """Return the probability of road in an image, or in an area of it, by the model of a job.
 
-    Raises ImageryError if the image shows nothing there, and as `plan_image` and `load_model` do.
+    Raises errors as `plan_image` and `load_model` do.
     """
     model, card = load_model(options.model)
     plan = plan_image(image, area, card.input)
@@ -38,6 +38,4 @@ def view_of(image: str, area: Optional[geopandas.GeoDataFrame], options: Segment
     with closing(segmented(work, segmenter, reporter)) as tiles:
         for _, tile, found in tiles:
             probability[tile.destination] = found.probability
-    if not (probability != NO_DATA).any():
-        raise no_data(plan)
     return View(probability, plan.grid, segmenter.threshold)

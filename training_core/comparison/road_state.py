@@ -22,6 +22,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from ..geodata.grid import Grid, is_on_grid, pixels_on
+from ..geodata.parallel_arrays import selected
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..jobs.status import HIDDEN, IN_HAZARD, NOT_SEEN, OUTSIDE, PARTLY_SEEN, SEEN, UNDER_WATER
 from ..networks.displacement import Field
@@ -98,15 +99,23 @@ def look(
     view: View, roads: RoadGraph, places: Places, plane: pyproj.CRS, reach_m: float, field: Field | None = None
 ) -> Seen:
     """Return what a view shows at places, moved by a field; roads may lie up to `reach_m` beside their lines there."""
-    points, heading = roads.points_at(places), roads.headings_at(places)
-    points = field.shifted(points) if field else points
-    to_pixels = pixels_on(view.grid, plane)
+    points, to_pixels = aligned(roads.points_at(places), field), pixels_on(view.grid, plane)
     center = to_pixels(points)
+    is_inside = is_on_grid(view.grid, center)
+    # Of many lines, few may lie on an image.
+    heading = roads.headings_at(selected(places, np.flatnonzero(is_inside)))
+    points, center = points[is_inside], center[is_inside]
     # One meter to the left, in pixels.
     left = to_pixels(points + np.column_stack([-heading[:, 1], heading[:, 0]])) - center
 
     def seen(offset_m: float) -> np.ndarray:
         return _probability_at(view, center + offset_m * left)
+
+    def averaged_odds(probability: np.ndarray) -> np.ndarray:
+        odds = log_odds(probability) - log_odds(np.array(view.threshold))
+        everywhere = np.full(len(places), np.nan)
+        everywhere[is_inside] = np.where(np.isnan(probability), np.nan, odds)
+        return averaged(everywhere, places.edge)
 
     count = int(np.ceil(reach_m / _ACROSS_M))
     best = middle = seen(0.0)
@@ -115,14 +124,13 @@ def look(
     beside = np.stack([seen(offset_m) for offset_m in (*-_BESIDE_M, *_BESIDE_M)])
     known = np.isfinite(beside)
     beside = np.where(known, beside, 0).sum(axis=0) / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
-    least = log_odds(np.array(view.threshold))
-    along, aside = (np.where(np.isnan(each), np.nan, log_odds(each) - least) for each in (best, beside))
-    return Seen(
-        averaged(np.where(np.isnan(middle), np.nan, along), places.edge),
-        averaged(aside, places.edge),
-        is_on_grid(view.grid, center),
-        np.zeros(len(places), dtype=bool),
-    )
+    along = averaged_odds(np.where(np.isnan(middle), np.nan, best))
+    return Seen(along, averaged_odds(beside), is_inside, np.zeros(len(places), dtype=bool))
+
+
+def aligned(points: np.ndarray, field: Field | None) -> np.ndarray:
+    """Return points, (n, 2) float64, moved by a field, if there is one."""
+    return field.shifted(points) if field else points
 
 
 def _probability_at(view: View, pixels: np.ndarray) -> np.ndarray:

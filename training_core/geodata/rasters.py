@@ -158,9 +158,12 @@ def choose_bands(dataset: DatasetReader, wanted: tuple[int, ...]) -> dict[int, s
     names = band_names(dataset)
     missing = [index for index in wanted if index not in names]
     if missing or not names:
+        alpha = [
+            f"If band {index} is not alpha, gdal_edit can say so." for index in missing if index in dataset.indexes
+        ]
         raise ImageryError(
             f"{dataset.name} has no image band {', '.join(map(str, missing)) or 'at all'}.",
-            f"It has {', '.join(map(str, names)) or 'only alpha'}.",
+            " ".join([f"It has {', '.join(map(str, names)) or 'only alpha'}.", *alpha]),
         )
     return {index: names[index] for index in wanted or names}
 

@@ -28,7 +28,7 @@ def water_at(
     `pixels_on` leads from the image in pixels of about a meter to columns and rows of the places, (n, 2) float64, and
     `check` is called at every strip of it. Raises ImageryError if the image has no such band, or no green one.
     """
-    bands = _green_band(dataset, near_infrared), near_infrared
+    bands = green_band(dataset, near_infrared), near_infrared
     with Image(dataset, bands, max(_RESOLUTION_M, grid_of(dataset).resolution_m)) as image:
         pixels, size, sampled = pixels_on(image), (image.grid.width, image.grid.height), []
 
@@ -50,8 +50,11 @@ def water_at(
     return is_water
 
 
-def _green_band(dataset: DatasetReader, near_infrared: int) -> int:
-    """Return the number of the green band: the one of this name, or the second of three or more."""
+def green_band(dataset: DatasetReader, near_infrared: int) -> int:
+    """Return the number of the green band: the one of this name, or the second of three or more.
+
+    Raises ImageryError if the image lacks it, or the near-infrared band of a number.
+    """
     choose_bands(dataset, (near_infrared,))
     names = {name: index for index, name in band_names(dataset).items() if index != near_infrared}
     if "green" not in names and len(names) < 3:

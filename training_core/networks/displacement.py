@@ -21,6 +21,8 @@ from scipy.sparse.linalg import cg
 
 # Distance between nodes. Over a large area they lie farther apart, so that there are not many more than this.
 _SPACING_M, _MAX_NODES = 100.0, 10_000
+# Number of points whose weights are in memory at a time.
+_AT_ONCE = 1_000_000
 # Straight pieces of lines are at most so long when they are moved.
 _PIECE_M = 20.0
 # Of the fit; and of the way back, where each round leaves a tenth of the error or less.
@@ -54,7 +56,8 @@ class Field:
 
     def at(self, points: np.ndarray) -> np.ndarray:
         """Return the displacement at points, (n, 2) float64 both; beyond the nodes, that of their edge."""
-        return np.asarray(self.weights_at(points) @ self.nodes.reshape(-1, 2))
+        parts = np.array_split(points, 1 + len(points) // _AT_ONCE)
+        return np.concatenate([self.weights_at(part) @ self.nodes.reshape(-1, 2) for part in parts])
 
     def weights_at(self, points: np.ndarray) -> csr_array:
         """Return the weights of all nodes at points: (n, nodes)."""

@@ -6,21 +6,24 @@ Scope: layers, images and the model. Independent of how a state is found; see `c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import compress
 from typing import Any, Optional
 
 import geopandas
 import numpy as np
 import pyproj
 import shapely
+from shapely.geometry.base import BaseGeometry
 
 from ..comparison.alignment import along, arrows_of, field_in_view, told
 from ..comparison.changes import shapes_of
-from ..comparison.covered_roads import given_along, water_along, without_covered
+from ..comparison.covered_roads import given_cover, water_along, without_covered
 from ..comparison.image_view import view_of
 from ..comparison.road_state import (
     Seen,
     Stretches,
+    aligned,
     groups_of,
     look,
     places_on,
@@ -32,10 +35,13 @@ from ..errors import LayerError
 from ..events import Reporter
 from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import check_numbers, widths_m_in
+from ..geodata.grid import grid_of, is_on_grid, pixels_on
 from ..geodata.image_dates import DatedImage, newest_first
+from ..geodata.rasters import open_image
 from ..geodata.sources import expand, source_name, with_sources
 from ..geodata.vector_output import check_vector_output
 from ..geodata.vectors import carried_fields, read_area, read_polygons, require_features, require_fields
+from ..geodata.water_index import green_band
 from ..jobs import RoadStatus
 from ..jobs.fields import word_in
 from ..jobs.status import IN_HAZARD, STATE, STATES
@@ -60,6 +66,8 @@ from ..system.outputs import Outputs
 _PURPOSE = "known roads"
 # A model that sees less of the known roads is of little use.
 _FEW_SEEN = 0.5
+# A message names so many images.
+_NAMED = 5
 _NUMBERS = ("lost_probability", "evidence", "beside", "expected", "evidence_before")
 
 
@@ -76,12 +84,12 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         layer, roads, plane = _known_roads(job, reporter)
         asked = read_asked(job, roads, plane, reporter)
         after = newest_first(expand([job.raster, *job.rasters]), job.dates)
-        stretches, moves = _stretches(job, layer, roads, after, plane, reporter)
+        stretches, field, after = _stretches(job, layer, roads, after, plane, reporter)
         reporter.progress(0.96, "Finding what they mean")
         results = find_results(job, asked, roads, stretches, reporter)
         table = _table(layer, roads, stretches, {**_decided_by(stretches, after), **results.fields}, plane, reporter)
         _warn(table, job, reporter)
-        tables = {"status": table, "arrows": _arrows(layer, roads, moves[0], plane), "reached": results.reached}
+        tables = {"status": table, "arrows": _arrows(layer, roads, field, plane), "reached": results.reached}
         tables = {name: each for name, each in tables.items() if name in staged}
         write_tables(tables, staged, {"status": "LineString", "arrows": "LineString", "reached": "Point"})
         if "report" in staged:
@@ -109,21 +117,29 @@ def _known_roads(job: RoadStatus, reporter: Reporter) -> tuple[geopandas.GeoData
 def _stretches(
     job: RoadStatus, layer: geopandas.GeoDataFrame, roads: RoadGraph, after: list[DatedImage], plane: pyproj.CRS,
     reporter: Reporter,
-) -> tuple[Stretches, list[Optional[Field]]]:  # fmt: skip
-    """Return the stretches of known roads, and how the roads move onto those in each image."""
+) -> tuple[Stretches, Optional[Field], list[DatedImage]]:  # fmt: skip
+    """Return the stretches of known roads, how these move onto the newest image, and the images that show them."""
     area = area_in(plane, read_area(job.aoi)) if job.aoi else None
     hazards = shapely.Polygon()
     if job.hazards:
         hazards = area_in(plane, read_polygons(job.hazards, "hazards", reporter))
-    images = [*(image for image, _ in after), *filter(None, [job.before])]
-    wet, given = _covers(images, roads, plane, job, reporter)
-    looks, moves = _looks(images, roads, plane, job, reporter)
-    before, wet_before = (looks.pop(), wet.pop()) if job.before else (None, None)
     places = places_on(roads)
-    looks = without_covered(looks, wet, wet_before, roads.lines.bridge[places.edge], *given)
+    points = roads.points_at(places)
+    covers = {
+        what: given_cover(path, what, points, plane, reporter)
+        for path, what in ((job.water, "water"), (job.clouds, "clouds"))
+        if path
+    }
+    after, looks, fields = _looks(job, after, roads, area, plane, reporter)
+    before = looks.pop() if job.before else None
+    given = {what: cover(aligned(points, fields[0])) for what, cover in covers.items()}
+    for what in (what for what, mask in given.items() if not mask.any()):
+        reporter.warning(f"No part of the {_PURPOSE} ({job.lines}) lies in the {what} ({getattr(job, what)}).")
+    looks = without_covered(looks, before, roads.lines.bridge[places.edge], **given)
     reporter.progress(0.95, "Finding states")
     groups = _groups(layer, roads.lines, job)
-    return stretches_of(roads, places, looks, before, groups, area, hazards, job.min_stretch_m), moves
+    found = stretches_of(roads, places, looks, before, groups, area, hazards, job.min_stretch_m)
+    return found, fields[0], after
 
 
 def _record(
@@ -164,26 +180,59 @@ def _warn(table: geopandas.GeoDataFrame, job: RoadStatus, reporter: Reporter) ->
 
 
 def _looks(
-    images: list[str], roads: RoadGraph, plane: pyproj.CRS, job: RoadStatus, reporter: Reporter
-) -> tuple[list[Seen], list[Optional[Field]]]:
-    """Return what each image shows along the roads, and the field that moves these onto those in it.
+    job: RoadStatus, after: list[DatedImage], roads: RoadGraph, area: Optional[BaseGeometry], plane: pyproj.CRS,
+    reporter: Reporter,
+) -> tuple[list[DatedImage], list[Seen], list[Optional[Field]]]:  # fmt: skip
+    """Return the images after that show known roads, and what each of them, and last the one before, shows along these.
 
-    Raises LayerError if an image shows none of their ground.
+    And the fields that move the roads onto those in each. What is under water is so by the index.
     """
-    looks, fields, places, area = [], [], places_on(roads), read_area(job.aoi) if job.aoi else None
-    for number, image in enumerate(images):
-        share = 0.95 / len(images)
-        view = view_of(image, area, job, reporter.part(number * share, (number + 1) * share))
+    places, polygons = places_on(roads), read_area(job.aoi) if job.aoi else None
+    points = roads.points_at(places)
+    inside = points if area is None else points[shapely.contains_xy(area, points)]
+    before: list[DatedImage] = [(job.before, None)] if job.before else []
+    after, before = (
+        _showing(images, [_is_on(image, inside, plane, job) for image, _ in images], "", job, reporter)
+        for images in (after, before)
+    )
+    looks, fields, images = [], [], [*after, *before]
+    for number, (image, _) in enumerate(images):
+        begin, end = (0.95 * each / len(images) for each in (number, number + 1))
+        view = view_of(image, polygons, job, reporter.part(begin, end))
         fields.append(field_in_view(view, roads, plane))
-        looks.append(look(view, roads, places, plane, job.reach_m, fields[-1]))
-        if not looks[-1].is_inside.any():
-            raise LayerError(
-                f"No part of the {_PURPOSE} ({job.lines}) lies on the image {image}.",
-                "Choose lines and images of the same place, and check their coordinate systems.",
-            )
+        seen, there = look(view, roads, places, plane, job.reach_m, fields[-1]), aligned(points, fields[-1])
+        wet = water_along(image, job.near_infrared, there, plane, reporter.check_cancelled)
+        looks.append(replace(seen, under_water=wet))
         if fields[-1]:
             reporter.log(f"{source_name(image)}: the {_PURPOSE} are offset by {told(along(fields[-1], roads))}.")
-    return looks, fields
+    shows = [bool(np.isfinite(each.along).any()) for each in looks]
+    _showing(before, shows[len(after) :], " where it has data", job, reporter)
+    after = _showing(after, shows[: len(after)], " where it has data", job, reporter)
+    return after, list(compress(looks, shows)), list(compress(fields, shows))
+
+
+def _is_on(image: str, points: np.ndarray, plane: pyproj.CRS, job: RoadStatus) -> bool:
+    """Return whether points, (n, 2) float64 in a plane, lie on an image; raise ImageryError if its bands do not fit."""
+    with open_image(image) as dataset:
+        if job.near_infrared:
+            green_band(dataset, job.near_infrared)
+        grid = grid_of(dataset)
+        return bool(is_on_grid(grid, pixels_on(grid, plane)(points)).any())
+
+
+def _showing(
+    images: list[DatedImage], shows: list[bool], where: str, job: RoadStatus, reporter: Reporter
+) -> list[DatedImage]:
+    """Return the images that show known roads, and warn of others; raise LayerError if there are only these."""
+    others = [image for (image, _), is_shown in zip(images, shows) if not is_shown]
+    inside, plural = " in the area of interest" if job.aoi else "", "s" * (len(others) > 1)
+    names = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
+    message = f"No part of the {_PURPOSE} ({job.lines}){inside} lies on the image{plural} {names}{where}."
+    if others and len(others) == len(images):
+        raise LayerError(message, "Choose lines and images of the same place, and check their coordinate systems.")
+    if others:
+        reporter.warning(f"{message} {'They are' if plural else 'It is'} left out.")
+    return list(compress(images, shows))
 
 
 def _arrows(
@@ -193,18 +242,6 @@ def _arrows(
     shapes = arrows_of(field, roads) if field else np.zeros(0, dtype=object)
     table = geopandas.GeoDataFrame({"offset_m": shapely.length(shapes)}, geometry=shapes, crs=plane)
     return settled(table.to_crs(layer.crs), middle_of(layer))
-
-
-def _covers(
-    images: list[str], roads: RoadGraph, plane: pyproj.CRS, job: RoadStatus, reporter: Reporter
-) -> tuple[list[np.ndarray], tuple[np.ndarray | None, ...]]:
-    """Return where water lies by its index along the roads in each image, and the water and clouds that are given."""
-    places, check = places_on(roads), reporter.check_cancelled
-    given = tuple(
-        given_along(path, what, roads, places, plane, reporter) if path else None
-        for path, what in ((job.water, "water"), (job.clouds, "clouds"))
-    )
-    return [water_along(each, job.near_infrared, roads, places, plane, check) for each in images], given
 
 
 def _groups(layer: geopandas.GeoDataFrame, lines: Lines, job: RoadStatus) -> tuple[np.ndarray, ...]:

@@ -8,7 +8,7 @@ from affine import Affine
 from shapely import LineString, box
 
 from tests.core.support.rasters import NORTH_UP, UTM, write_layer, write_raster
-from training_core.comparison.covered_roads import given_along, without_covered
+from training_core.comparison.covered_roads import given_cover, without_covered
 from training_core.comparison.road_state import Seen, places_on
 from training_core.errors import RoadSegError
 from training_core.events import Reporter
@@ -25,15 +25,15 @@ def road_of(length_m):
     return as_drawn(make_lines([LineString([(X, Y - 20), (X + length_m, Y - 20)])]))
 
 
-def seen(log_odds):
+def seen(log_odds, wet):
     evidence = np.full(len(DRY), float(log_odds))
-    return Seen(evidence, evidence, np.ones(len(DRY), dtype=bool), np.zeros(len(DRY), dtype=bool))
+    return Seen(evidence, evidence, np.ones(len(DRY), dtype=bool), wet)
 
 
 def found(after=-2, has_before=False, bridge=False, **given):
     """Where a road is under water, and where it is hidden."""
-    is_bridge, wet_before = np.full(len(DRY), bridge), RIVER if has_before else None
-    (look,) = without_covered([seen(after)], [RIVER | FLOOD], wet_before, is_bridge, **given)
+    is_bridge, before = np.full(len(DRY), bridge), seen(1, RIVER) if has_before else None
+    (look,) = without_covered([seen(after, RIVER | FLOOD)], before, is_bridge, **given)
     assert np.isnan(look.along[look.under_water]).all()
     return look.under_water.tolist(), (np.isnan(look.along) & ~look.under_water).tolist()
 
@@ -59,7 +59,7 @@ def test_what_a_person_gives_counts_even_where_a_road_is_seen_and_replaces_the_i
 
 
 def test_what_a_person_gives_is_of_the_newest_image_alone():
-    looks = without_covered([seen(-2)] * 2, [FLOOD, FLOOD], None, DRY & RIVER, water=DRY, clouds=RIVER)
+    looks = without_covered([seen(-2, FLOOD)] * 2, None, DRY & RIVER, water=DRY, clouds=RIVER)
     assert [look.under_water.tolist() for look in looks] == [DRY.tolist(), FLOOD.tolist()]
     assert [np.isnan(look.along).tolist() for look in looks] == [(DRY | RIVER).tolist(), FLOOD.tolist()]
 
@@ -70,7 +70,8 @@ def roads():
 
 
 def given(path, roads):
-    return given_along(path, "water", roads, places_on(roads), PLANE, Reporter())
+    points = roads.points_at(places_on(roads))
+    return given_cover(path, "water", points, PLANE, Reporter())(points)
 
 
 @pytest.mark.parametrize("crs", [UTM, "EPSG:4326"])

@@ -1,11 +1,14 @@
 """The job roadstatus: a town of which a road is covered, the fields of its lines, and input that does not fit."""
 
+import re
+
 import geopandas
 import numpy as np
 import pytest
 import rasterio
 import shapely
 from affine import Affine
+from rasterio.features import rasterize
 from shapely import Point, affinity, box
 
 from tests.core.support.browser import HOSTILE, Page, check_self_contained
@@ -125,20 +128,65 @@ def test_water_and_clouds_that_a_person_gives_are_states_but_not_on_bridges(town
     assert table.groupby("name")["state"].agg(list)["b"] == [SEEN]
 
 
+def with_infrared(raster, path, wet):
+    """Return a copy of an image with a band of near infrared, which water absorbs."""
+    with rasterio.open(raster) as dataset:
+        values = np.concatenate([dataset.read(), np.where(wet, 10, 200)[None].astype(np.uint8)])
+    return write_raster(path, values, photometric="rgb", alpha="no")
+
+
 def test_a_near_infrared_band_tells_water_that_was_not_there_before(town, learned, lines, flooded, tmp_path):
     nowhere, wet = np.zeros((2, SIDE_PX, SIDE_PX), dtype=bool)
     wet[110:, 125:155] = True
-
-    def with_infrared(raster, name, wet):
-        with rasterio.open(raster) as dataset:
-            values = np.concatenate([dataset.read(), np.where(wet, 10, 200)[None].astype(np.uint8)])
-        return write_raster(tmp_path / name, values, photometric="rgb", alpha="no")
-
-    after = with_infrared(flooded, "wet.tif", wet)
-    dry, as_wet = (with_infrared(town.raster, *each) for each in (("dry.tif", nowhere), ("as wet.tif", wet)))
+    after = with_infrared(flooded, tmp_path / "wet.tif", wet)
+    dry = with_infrared(town.raster, tmp_path / "dry.tif", nowhere)
+    as_wet = with_infrared(town.raster, tmp_path / "as wet.tif", wet)
     for before, state in (("", UNDER_WATER), (dry, UNDER_WATER), (as_wet, NOT_SEEN)):
         table, _ = found(learned, lines, after, before=before, near_infrared=4)
         assert table[table["state"] != SEEN][["name", "state"]].to_numpy().tolist() == [["b", state]]
+
+
+@pytest.mark.parametrize("how", ["index", "polygons", "mask"])
+def test_water_and_clouds_are_read_where_the_roads_are_in_the_image(town, learned, lines, flooded, tmp_path, how):
+    # Both are narrower than the lines are displaced.
+    known = geopandas.read_file(lines)
+    known.assign(geometry=known.translate(7, 6)).to_file(lines)
+    strip, sky = on_map(box(136, 105, 144, SIDE_PX)), on_map(box(44, 110, 52, SIDE_PX))
+    wet, cloudy = (
+        rasterize([each], out_shape=(SIDE_PX, SIDE_PX), transform=NORTH_UP, dtype="uint8") for each in (strip, sky)
+    )
+    given = {
+        "index": {"near_infrared": 4},
+        "polygons": {
+            name: write_layer(tmp_path / f"{name}.gpkg", each) for name, each in (("water", strip), ("clouds", sky))
+        },
+        "mask": {
+            name: write_raster(tmp_path / f"{name}.tif", each) for name, each in (("water", wet), ("clouds", cloudy))
+        },
+    }[how]
+    table, result = found(learned, lines, with_infrared(flooded, tmp_path / "wet.tif", wet > 0), **given)
+    assert set(table[table["state"] == UNDER_WATER]["name"]) == {"b"}
+    assert result["under_water_m"] == pytest.approx(SIDE_PX - 105, abs=8) and result["not_seen_m"] == 0
+    assert result["hidden_m"] == pytest.approx(0 if how == "index" else SIDE_PX - 110, abs=8)
+
+
+def test_images_that_show_no_known_road_are_left_out_unless_there_is_no_other(town, learned, lines, flooded, tmp_path):
+    with rasterio.open(town.raster) as dataset:
+        values = dataset.read()
+    beside = write_raster(tmp_path / "beside.tif", values, transform=NORTH_UP @ Affine.translation(5000, 0))
+    empty = write_raster(tmp_path / "empty.tif", 0 * values, nodata=0)
+    status, told, dates = str(tmp_path / "status.gpkg"), [], "2024-09-29, 2024-09-27, 2024-09-28"
+    job = RoadStatus(
+        lines=lines, raster=beside, rasters=(flooded, empty), dates=dates, model=learned.model, status=status
+    )
+    roadstatus.run(job, Reporter(told.append))
+    table = geopandas.read_file(status)
+    assert set(table["image_date"]) == {"2024-09-27"} and (table["state"] == NOT_SEEN).any()
+    warnings = [each.message for each in told if isinstance(each, Warning)]
+    assert ["beside.tif" in each for each in warnings] == [True, False] and "empty.tif" in warnings[1]
+    for rasters in ((), (beside,)):
+        with pytest.raises(RoadSegError, match="on the image .*empty.tif where it has data"):
+            found(learned, lines, empty, rasters=rasters, dates="2024-09-29")
 
 
 def test_what_leaves_little_to_find_is_told(learned, lines, tmp_path):
@@ -146,10 +194,10 @@ def test_what_leaves_little_to_find_is_told(learned, lines, tmp_path):
     far = write_layer(tmp_path / "far.gpkg", on_map(box(5000, 0, 5100, 100)))
     told = []
     status = str(tmp_path / "status.gpkg")
-    job = RoadStatus(lines=lines, raster=blank, model=learned.model, status=status, hazards=far)
+    job = RoadStatus(lines=lines, raster=blank, model=learned.model, status=status, hazards=far, water=far)
     assert roadstatus.run(job, Reporter(told.append))["not_seen_m"] == 0
     warnings = " ".join(each.message for each in told if isinstance(each, Warning))
-    assert "sees only 0%" in warnings and "lies in the hazards" in warnings
+    assert all(words in warnings for words in ("sees only 0%", "lies in the hazards", "lies in the water"))
 
 
 def test_lines_and_images_of_different_places_are_refused(town, learned, lines, flooded, tmp_path):
@@ -157,18 +205,21 @@ def test_lines_and_images_of_different_places_are_refused(town, learned, lines, 
     with rasterio.open(town.raster) as dataset:
         elsewhere = NORTH_UP @ Affine.translation(5000, 0)
         beside = write_raster(tmp_path / "beside.tif", dataset.read(), transform=elsewhere)
+        transparent = write_raster(tmp_path / "rgba.tif", dataset.read((1, 2, 3, 1)), photometric="rgb", alpha="yes")
     cases = [
         ((far, flooded), {}, "No part of the known roads"),
         ((lines, flooded), {"before": beside}, "beside.tif"),
         ((lines, flooded), {"class_field": "highway"}, "highway"),
         ((lines, flooded), {"lines_bridge_field": "bridge"}, "bridge"),
         ((lines, flooded), {"near_infrared": 4}, "no image band 4"),
+        ((lines, transparent), {"near_infrared": 4}, "If band 4 is not alpha"),
         ((lines, flooded), {"clouds": beside}, "beside.tif"),
         ((lines, flooded), {"water": lines}, "must be polygons"),
     ]
     for given, options, words in cases:
-        with pytest.raises(RoadSegError, match=words):
+        with pytest.raises(RoadSegError) as caught:
             found(learned, *given, **options)
+        assert re.search(words, str(caught.value)) and caught.value.remedy
     assert not [name for name in files(tmp_path) if "status" in name]
 
 
