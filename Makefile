@@ -183,7 +183,8 @@ build/qgis-venv.stamp: build/qgis.stamp tests/plugin/requirements.txt
 	@touch $@
 
 # Made anew where the runtime's requirements change, or where the runtime it names has gone.
-build/runtime-python.txt: build/qgis.stamp $(addprefix resources/runtime/, ipex.txt native.txt common.txt all.txt) \
+build/runtime-python.txt: build/qgis.stamp $(addprefix resources/runtime/, \
+        ipex.txt native.txt common.txt onnx.txt openvino.txt quantize.txt osm.txt) \
     $(shell [ -x "$$(cat build/runtime-python.txt 2>/dev/null)" ] || echo always)
 	@/usr/bin/python3 -m scripts.setup_runtime > $@
 

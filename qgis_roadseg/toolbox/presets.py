@@ -5,11 +5,10 @@ Scope: QGIS' window. Without one, and in other threads than its own, there are n
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from qgis import utils
 from qgis.core import QgsApplication, QgsProject, QgsRasterLayer
-from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import QThread
 
 from ..layers.styles import GROUP
@@ -41,6 +40,6 @@ def _is_result(layer: QgsRasterLayer) -> bool:
     return node is not None and node.parent().name().startswith(GROUP)
 
 
-def _window() -> Optional[QgisInterface]:
+def _window() -> Optional[Any]:
     """Return QGIS' window if it is open and this is its thread."""
     return utils.iface if QThread.currentThread() == QgsApplication.instance().thread() else None

@@ -120,8 +120,8 @@ def test_the_measured_halo_is_exact_and_no_narrower_one_is(encoder):
     architecture = Architecture("Unet", encoder, 4)
     halo_px, model = image_halo_px(architecture), build_network(architecture).double().train()
     set_training_mode(model, 0, "frozen")
-    core_px = halo_px + 64  # two tiles, beyond which there is more than a halo
-    image = sample(32, 2 * core_px)
+    core_px = 128
+    image = sample(32, 2 * halo_px + core_px)
     loss, expected = undivided(model, PRECISE, image)
     exact, narrow = (by_tiles(recompute_activations(model), PRECISE, image, TilePlan(core_px, halo_px - less_px))
                      for less_px in (0, 32))  # fmt: skip
