@@ -88,6 +88,7 @@ def children(process):
     ]
 
 
+@pytest.mark.slow
 def test_one_of_two_is_stopped_at_once_and_the_other_not_disturbed(ground, provider, folders):
     out, temporary = folders
     inputs = {"INPUT": str(ground.image), "MODEL": str(ground.model)}

@@ -24,6 +24,7 @@ def content(path):
     )
 
 
+@pytest.mark.slow  # its server is shown by plugin/toolbox
 def test_a_town_comes_from_a_busy_server_or_a_file_and_is_routable(tmp_path):
     file = str(tmp_path / "town.osm")
     with overpass(BUSY[429], Answer(town().encode())) as (server, queries):

@@ -296,6 +296,7 @@ def test_a_region_becomes_one_network_with_masks_an_index_and_a_report(ground, t
     HTMLParser().feed((folder / "report.html").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_learning_from_a_review_extracts_anew_what_nobody_has_judged(ground, extracted, tmp_path):
     crs, found = lines_of(extracted["OUTPUT"])
     middles = [shape.Centroid().GetX() for _, shape in found]

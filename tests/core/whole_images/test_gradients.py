@@ -114,7 +114,8 @@ def test_live_batch_normalization_is_refused():
     assert "batch_norm" in refusal.value.remedy
 
 
-@pytest.mark.parametrize("encoder", [pytest.param("resnet18", marks=pytest.mark.slow), "efficientnet_lite0"])
+@pytest.mark.slow
+@pytest.mark.parametrize("encoder", ["resnet18", "efficientnet_lite0"])
 def test_the_measured_halo_is_exact_and_no_narrower_one_is(encoder):
     """For the architecture of the starter, too, with activations recomputed."""
     architecture = Architecture("Unet", encoder, 4)
