@@ -122,7 +122,7 @@ def by_state(
     )
     there = aligned(roads.points_at(places), after[1])
     given = {
-        name: shapely.contains_xy(areas.union_all(), there)
+        name: [shapely.contains_xy(areas.union_all(), there)]
         for name, areas in (("clouds", clouds), ("water", water))
         if areas is not None
     }

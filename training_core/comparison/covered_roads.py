@@ -45,22 +45,19 @@ def water_along(
 
 
 def without_covered(
-    looks: Sequence[Seen], before: Seen | None, is_bridge: np.ndarray, water: np.ndarray | None = None,
-    clouds: np.ndarray | None = None,
+    looks: Sequence[Seen], before: Seen | None, is_bridge: np.ndarray, water: Sequence[np.ndarray] = (),
+    clouds: Sequence[np.ndarray] = (),
 ) -> list[Seen]:  # fmt: skip
     """Return looks at places without evidence where these are covered, from the newest image to the oldest.
 
     What is under water in them, and in the one before, is so by an index. Masks are (n,) bool: where bridges are, and
-    water and clouds that a person gives of the newest image, or None.
+    water and clouds that a person gives of the first of the images.
     """
     nowhere = np.zeros(len(is_bridge), dtype=bool)
     is_old = nowhere if before is None else before.under_water
     waters = [look.under_water & ~is_old & (look.along < 0) for look in looks]
     hidden = [nowhere for _ in looks]
-    if water is not None:
-        waters[0] = water
-    if clouds is not None:
-        hidden[0] = clouds
+    waters[: len(water)], hidden[: len(clouds)] = water, clouds
     found = []
     for look, is_wet, is_hidden in zip(looks, waters, hidden):
         under_water = is_wet & ~is_bridge

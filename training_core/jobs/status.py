@@ -89,12 +89,12 @@ class RoadStatus(SegmentOptions):
         "Polygons of a flood, a landslide, a fire or damage. Roads in them are in a hazard, whatever the image shows."
     )
     water: str = option("", "Water", kind=AREAS).help(
-        "Polygons or a raster mask of water on the newest image, such as flood polygons of Copernicus EMS or UNOSAT. "
-        "They replace the water that the index tells in it."
+        "Polygons or a raster mask of water on the images of the newest day, such as flood polygons of Copernicus EMS "
+        "or UNOSAT. They replace the water that the index tells in these."
     )
     clouds: str = option("", "Clouds", kind=AREAS).help(
-        "Polygons or a raster mask of clouds on the newest image, such as one of s2cloudless, and of shadows or "
-        "trees. Roads in them are hidden."
+        "Polygons or a raster mask of clouds on the images of the newest day, such as one of s2cloudless, and of "
+        "shadows or trees. Roads in them are hidden."
     )
     near_infrared: int = option(0, "Near-infrared band", within=(0, 1000)).help(
         "Number of the near-infrared band of all images, from which an index (NDWI) tells water. 0 means that there is "

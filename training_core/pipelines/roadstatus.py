@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from datetime import datetime
 from itertools import compress
 from typing import Any, Optional
 
@@ -130,16 +131,22 @@ def _stretches(
         for path, what in ((job.water, "water"), (job.clouds, "clouds"))
         if path
     }
+    _, newest = after[0]
     after, looks, fields = _looks(job, after, roads, area, plane, reporter)
     before = looks.pop() if job.before else None
-    given = {what: cover(aligned(points, fields[0])) for what, cover in covers.items()}
-    for what in (what for what, mask in given.items() if not mask.any()):
+    latest = [field for (_, moment), field in zip(after, fields) if _are_of_one_day(moment, newest)]
+    given = {what: [cover(aligned(points, field)) for field in latest] for what, cover in covers.items()}
+    for what in (what for what, masks in given.items() if not np.any(masks)):
         reporter.warning(f"No part of the {_PURPOSE} ({job.lines}) lies in the {what} ({getattr(job, what)}).")
     looks = without_covered(looks, before, roads.lines.bridge[places.edge], **given)
     reporter.progress(0.95, "Finding states")
     groups = _groups(layer, roads.lines, job)
     found = stretches_of(roads, places, looks, before, groups, area, hazards, job.min_stretch_m)
     return found, fields[0], after
+
+
+def _are_of_one_day(moment: Optional[datetime], other: Optional[datetime]) -> bool:
+    return moment is other or bool(moment and other and moment.date() == other.date())
 
 
 def _record(

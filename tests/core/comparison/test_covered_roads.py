@@ -33,6 +33,7 @@ def seen(log_odds, wet):
 def found(after=-2, has_before=False, bridge=False, **given):
     """Where a road is under water, and where it is hidden."""
     is_bridge, before = np.full(len(DRY), bridge), seen(1, RIVER) if has_before else None
+    given = {name: [mask] for name, mask in given.items()}
     (look,) = without_covered([seen(after, RIVER | FLOOD)], before, is_bridge, **given)
     assert np.isnan(look.along[look.under_water]).all()
     return look.under_water.tolist(), (np.isnan(look.along) & ~look.under_water).tolist()
@@ -58,8 +59,8 @@ def test_what_a_person_gives_counts_even_where_a_road_is_seen_and_replaces_the_i
     assert found(clouds=DRY) == ((RIVER | FLOOD).tolist(), DRY.tolist())
 
 
-def test_what_a_person_gives_is_of_the_newest_image_alone():
-    looks = without_covered([seen(-2, FLOOD)] * 2, None, DRY & RIVER, water=DRY, clouds=RIVER)
+def test_what_a_person_gives_is_of_the_first_images_alone():
+    looks = without_covered([seen(-2, FLOOD)] * 2, None, DRY & RIVER, water=[DRY], clouds=[RIVER])
     assert [look.under_water.tolist() for look in looks] == [DRY.tolist(), FLOOD.tolist()]
     assert [np.isnan(look.along).tolist() for look in looks] == [(DRY | RIVER).tolist(), FLOOD.tolist()]
 

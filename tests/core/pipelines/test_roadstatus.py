@@ -189,6 +189,20 @@ def test_images_that_show_no_known_road_are_left_out_unless_there_is_no_other(to
             found(learned, lines, empty, rasters=rasters, dates="2024-09-29")
 
 
+def test_clouds_that_are_given_lie_on_all_images_of_the_newest_day(town, learned, lines, tmp_path):
+    with rasterio.open(town.raster) as dataset:
+        values = dataset.read()
+    half = SIDE_PX // 2
+    left = write_raster(tmp_path / "left.tif", values[:, :, :half])
+    right = write_raster(tmp_path / "right.tif", values[:, :, half:], transform=NORTH_UP @ Affine.translation(half, 0))
+    clouds = write_layer(tmp_path / "clouds.gpkg", on_map(box(0, 0, SIDE_PX, SIDE_PX)))
+    given = {"rasters": (right,), "clouds": clouds}
+    table, _ = found(learned, lines, left, **given, dates="2024-09-29T09:00, 2024-09-29T08:00")
+    assert set(table["state"]) == {HIDDEN}
+    table, _ = found(learned, lines, left, **given, dates="2024-09-29, 2024-09-28")
+    assert SEEN in set(table["state"])
+
+
 def test_what_leaves_little_to_find_is_told(learned, lines, tmp_path):
     blank = write_raster(tmp_path / "blank.tif", np.full((3, SIDE_PX, SIDE_PX), 60, dtype=np.uint8))
     far = write_layer(tmp_path / "far.gpkg", on_map(box(5000, 0, 5100, 100)))
