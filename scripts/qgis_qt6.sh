@@ -67,6 +67,9 @@ function(precompile_headers)
     get_property(parts DIRECTORY src/providers/${provider} PROPERTY BUILDSYSTEM_TARGETS)
     list(APPEND targets ${parts})
   endforeach()
+  # With them, its qHash is ambiguous.
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/core/pointcloud/qgspointcloudrequest.cpp
+      TARGET_DIRECTORY qgis_core PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   foreach(target IN LISTS targets)
     if(target MATCHES "_a$") # what is compiled again for the module
       set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
