@@ -73,6 +73,8 @@ function(precompile_headers)
   foreach(target IN LISTS targets)
     if(target MATCHES "_a$") # what is compiled again for the module
       set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    elseif(target MATCHES "^python_module") # Qt's macro slots is no word for Python
+      target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<Python.h$<ANGLE-R>>" ${headers})
     elseif(NOT target MATCHES "autogen")
       target_precompile_headers(${target} PRIVATE ${headers})
     endif()
