@@ -4,7 +4,7 @@ Scope: images, lines and areas, as files in a folder; rasters that are there are
 
 About one in ten meters of road is covered. Around stretches of 40 to 90 m, this is with ground copied from beside it:
 as it is, as mud (tinted brown), as water (smooth, blue-brown) or as rubble (noise). A landslide runs down across a
-road, 60 to 120 m long and up to 55 m wide, with soft edges: the barest ground of the image, mirrored all over. Every
+road, 60 to 120 m long and up to 55 m wide, with soft edges: bare soil of the image, repeated in mirrored tiles. Every
 second known bridge is cut: its deck and 10 m of road at both ends are covered with what lies beside it, water and
 banks. Soft clouds cover some other roads, and their shadows fall on others. The image after is also less sharp, and
 has other colors and noise.
@@ -143,7 +143,7 @@ def tiff(values: np.ndarray) -> dict[str, object]:
 
 
 def events(ground: Ground, seed: int) -> geopandas.GeoDataFrame:
-    """Return the areas to cover, with the kind of each event and, of a bridge, the angle of its road."""
+    """Return the areas to cover, with the kind of each event and, for a bridge, the angle of its road."""
     random, lines = np.random.default_rng(seed), ground.roads.geometry
     kinds, areas, angles = cut_bridges(ground, seed)
     bridges, wanted_m = len(areas), LOST_FRACTION * lines.length.sum()
@@ -285,7 +285,7 @@ def copied(values: np.ndarray, mask: np.ndarray, is_bad: np.ndarray, pixel_m: np
 
 
 def mirrored_soil(values: np.ndarray, is_bad: np.ndarray, pixel_m: float) -> np.ndarray:
-    """Return the barest ground of an image, the square that is reddest (or brightest) and most even, all over it."""
+    """Return bare soil as large as an image: its reddest (or brightest) and most even square in mirrored tiles."""
     side = round(SOIL_M / pixel_m)
     gray = values.mean(axis=0)
     uneven = np.sqrt(np.maximum(uniform_filter(gray**2, side) - uniform_filter(gray, side) ** 2, 0))

@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--moved", type=float, default=5.0, help="displacement of the lines in meters")
-    parser.add_argument("--kept", action="store_true", help="learn nothing anew")
+    parser.add_argument("--kept", action="store_true", help="reuse the fine-tuned models in the folder")
     asked = parser.parse_args()
     learned = [*cases_of(asked.folder, asked.moved, asked.steps, asked.kept)]
     known = {(case.ground, case.event) for case in learned}

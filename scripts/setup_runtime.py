@@ -10,6 +10,6 @@ import sys
 
 from scripts.headless import run, say
 
-say("Checking the runtime; if it is missing, it is built now (2.2 to 9 GB, some minutes) ...")
+say("Checking the runtime; if it is missing, it is built now (2.2 to 7 GB, some minutes) ...")
 values = {"REQUIREMENTS": sys.argv[1] if sys.argv[1:] else "auto", "ALSO_INSTALL": ["quantize", "osm"]}
 print(run("roadseg:setupruntime", values)["PYTHON"])

@@ -82,7 +82,7 @@ def set_name_and_group(destination: str, label: str, source_name: str, context: 
 def set_order(destination: str, definition: QgsProcessingParameterDefinition, context: QgsProcessingContext) -> None:
     """Have a result loaded above those that would hide it: arrows, points, lines, polygons, rasters.
 
-    Of lines and so on, the main result is the topmost, and QGIS makes the topmost layer of all the active one.
+    The main result is the topmost layer of its geometry type. QGIS activates the topmost layer of all.
     """
     if context.willLoadLayerOnCompletion(destination) and isinstance(definition, QgsProcessingParameterFeatureSink):
         order = 4 if definition.name() == "ARROWS" else _ORDER[definition.dataType()]

@@ -1,7 +1,7 @@
 """Models, learning, segmentation and a fine-tune on the GPU that is there, beside the same on the CPU.
 
-`make test-device` runs them, within 8 minutes, and shows their times. Where there is no GPU, they are skipped, and the
-reason is told.
+`make test-device` runs them, within 8 minutes, and shows their times. Without a GPU they are
+skipped, with the reason.
 """
 
 import time

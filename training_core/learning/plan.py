@@ -243,9 +243,8 @@ def _measure_step(
         if is_recomputing:  # without `recompute_activations`, which would slow this process down from here on
             mix_in_recomputing(model)
         trainer = Trainer(model, engine, recipe)
-        take_step(
-            trainer, recipe.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0]
-        )  # makes the optimizer's state
+        # The first step makes the optimizer's state.
+        take_step(trainer, recipe.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0])
         alive = []
         for size_px in SMALL_CHIPS_PX:
             began = len(ledger.alive)

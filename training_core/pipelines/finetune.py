@@ -143,12 +143,8 @@ def _train(
     """Train to the end, writing checkpoints; return whether the user stopped it before, and how the ranks did."""
     writer = CheckpointWriter(checkpoint_path(setup.job.model), setup.identity, setup.plan.engine, reporter)
     leading = ranks.leading(training) if ranks else nullcontext()
-    with (
-        work.critical_section(),
-        setup.plan.engine.guard(),
-        writer,
-        leading as meter,
-    ):  # so that a stopped run can be resumed
+    # The writer, so that a stopped run can be resumed.
+    with work.critical_section(), setup.plan.engine.guard(), writer, leading as meter:
         is_stopped = writer.run(training, batches, setup.job.keep_best)
     return is_stopped, ParallelFigures(**meter.read()) if meter else None
 

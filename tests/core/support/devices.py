@@ -1,4 +1,4 @@
-"""An accelerator that is the CPU, with as much memory as it is told, and that fails when it is told to."""
+"""A fake accelerator on the CPU, with a given amount of memory, that raises an error in a given step."""
 
 from __future__ import annotations
 
