@@ -48,7 +48,7 @@ bootstrap() {
 install_qgis() {
     if [ "$1" = qt6 ]; then
         install scripts/qgis_qt6.sh "$root/usr/local/sbin/"
-        inside nice qgis_qt6.sh
+        inside nice /usr/local/sbin/qgis_qt6.sh
     else
         inside apt-get update -q
         inside apt-get install -q -y --no-install-recommends -t "$suite" \

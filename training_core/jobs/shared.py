@@ -53,7 +53,7 @@ class ThreadOptions(Job):
 
     threads: int = advanced_option(0, "Threads", within=(0, 1024)).help(
         "Number of CPU threads. 0 takes the number from RoadSeg's settings or, if none is set there, all available "
-        "cores."
+        "cores, or fewer if these are faster in a trial."
     )
 
 

@@ -14,7 +14,7 @@ import torch
 from ..events import Reporter
 from ..jobs import FineTune, StepOptions
 from ..models.architectures import Architecture, build_network
-from ..models.engine_choice import choose_anywhere, devices_at_hand
+from ..models.engine_choice import choose_anywhere, devices_at_hand, settle_threads
 from ..models.engines import TRAINING, TRAINING_DEVICES, NativeEngine
 from ..models.recompute import recompute_activations
 from .plan import MemoryPlan, Plan, fit_into_memory, fit_recipe, has_choice, room_on, take_step
@@ -83,6 +83,8 @@ def plan_by_trial(
             return steps[engine.name](engine)
 
     engine = choose_anywhere(job.engine, job.precision, TRAINING, devices, step, reporter, limit_s if is_tried else 0.0)
+    if is_plain and is_alone and is_tried and not job.steps and not engine.is_device:
+        settle_threads(lambda: step(engine), job.threads, reporter.log)
     step_s = None
     if is_plain and has_choice(job):
         if engine.name not in steps:

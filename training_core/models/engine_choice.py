@@ -1,4 +1,4 @@
-"""Choice of an engine and its precision: as asked for, or by a trial of those that are installed, and of devices.
+"""Choice of an engine, its precision and threads: as asked for, or by a trial of those installed, and of devices.
 
 Scope: timing. Independent of what a trial computes.
 """
@@ -26,6 +26,8 @@ from .openvino_model import CLEAR_WIN
 # Below this fraction of the speed in FP32, BF16 is not chosen.
 CLEAR_LOSS = 0.85
 TRIAL_STEPS = 3
+# With fewer threads than this, half of them are not tried.
+MANY_THREADS = 4
 # Loading the other engines takes this long before any of them computes.
 LOADING_S = 4.0
 # Channels and side of the convolution that shows the speed in BF16: a layer in the middle of a U-Net; some 30 ms on two
@@ -137,6 +139,30 @@ def choose_engine(
         return able[first](precision, reason)
     rivals = [] if reason else [able[name](precision) for name in others if not why_not(name)]
     return _fastest([able[first](precision), *rivals, *devices], trial, log, 1 if reason else TRIAL_STEPS)
+
+
+def settle_threads(step: Callable[[], object], asked: int, log: Callable[[str], None]) -> None:
+    """Halve the number of PyTorch's threads as long as a step is clearly faster with half of them.
+
+    Each layer waits for its slowest thread: one on an efficiency core, or one that shares its core with another. A
+    number that is `asked` for by the job or by RoadSeg's settings is kept.
+    """
+    threads = torch.get_num_threads()
+    if asked or environment.threads() or threads < MANY_THREADS:
+        return
+    half = threads // 2
+    shortest_s = {threads: math.inf, half: math.inf}
+    for count in TRIAL_STEPS * (threads, half):
+        torch.set_num_threads(count)
+        began_s = time.perf_counter()
+        step()
+        shortest_s[count] = min(shortest_s[count], time.perf_counter() - began_s)
+    is_clear = shortest_s[half] < CLEAR_WIN * shortest_s[threads]
+    torch.set_num_threads(half if is_clear else threads)
+    if is_clear:
+        halved_ms, before_ms = (1000 * shortest_s[count] for count in (half, threads))
+        log(f"{half} threads: {halved_ms:.0f} ms a step, instead of {before_ms:.0f} ms with {threads}.")
+        settle_threads(step, asked, log)
 
 
 def _fits(trial: Callable[[_E], object], first: _E, engines: int, limit_s: float) -> bool:

@@ -25,8 +25,8 @@ from ..geodata.pixel_codes import CERTAIN, lowest_byte, to_byte
 from ..geodata.rasters import MIN_KNOWN, open_for_model
 from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX, Tile, round_up
 from ..jobs import Evaluate, ExtractRoads, MapRegion, RoadStatus, Segment
-from ..models.engine_choice import TRIAL_STEPS, choose_anywhere, devices_at_hand
-from ..models.engines import ENGINES, INT8, Engine, devices_for, engines_for
+from ..models.engine_choice import TRIAL_STEPS, choose_anywhere, devices_at_hand, settle_threads
+from ..models.engines import ENGINES, INT8, OPENVINO, Engine, devices_for, engines_for
 from ..models.fallback import FallbackEngine
 from ..models.model_card import ModelCard
 from ..models.onnx_model import UNKNOWN, OnnxModel
@@ -148,6 +148,8 @@ def _choose_engine(
     if engine.is_device:
         fallback = FallbackEngine(engine, prepared[engine.name], model, is_exact, reporter.warning)
         return cast(Engine[Any], fallback), prepared[engine.name]
+    if is_trial and engine.name != OPENVINO:  # which knows the kinds of cores
+        settle_threads(lambda: trial(engine), job.threads, reporter.log)
     return engine, prepared[engine.name]
 
 

@@ -9,10 +9,11 @@ from torch.optim import AdamW
 
 from tests.core.support.bf16 import needs_bf16
 from training_core.errors import JobError
+from training_core.jobs import THREADS_VARIABLE
 from training_core.learning.losses import road_loss
 from training_core.models import engine_choice
 from training_core.models.architectures import Architecture, build_network
-from training_core.models.engine_choice import choose_engine
+from training_core.models.engine_choice import choose_engine, settle_threads
 from training_core.models.engines import BF16, FP32, IPEX, NATIVE, TRAINING, IpexEngine, NativeEngine, why_not_ipex
 from training_core.system import processor
 
@@ -91,6 +92,32 @@ def test_an_extension_that_does_not_load_is_refused_with_the_reason(monkeypatch,
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(JobError, match=r"does not load \(needs torch 1\.0\)"):
         choose_engine(IPEX, FP32, TRAINING)
+
+
+@pytest.fixture
+def eight_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(8)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("of_job", "of_settings", "step_s", "taken"),
+    [
+        (0, "", {8: 0.02, 4: 0.005, 2: 0.01}, 4),
+        (0, "", {8: 0.02, 4: 0.01, 2: 0.005}, 2),
+        (0, "", {8: 0.005, 4: 0.01}, 8),
+        (8, "", {8: 0.02, 4: 0.005}, 8),
+        (0, "8", {8: 0.02, 4: 0.005}, 8),
+    ],
+)
+def test_fewer_threads_compute_where_they_are_faster(eight_threads, monkeypatch, of_job, of_settings, step_s, taken):
+    monkeypatch.setenv(THREADS_VARIABLE, of_settings)
+    said = []
+    settle_threads(lambda: time.sleep(step_s[torch.get_num_threads()]), of_job, said.append)
+    assert torch.get_num_threads() == taken
+    assert [line.split(":")[0] for line in said] == [f"{count} threads" for count in (4, 2) if count >= taken]
 
 
 @pytest.mark.parametrize("asked", [BF16, "auto"])
