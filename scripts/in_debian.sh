@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs targets of the Makefile with the QGIS of another Debian suite: scripts/in_debian.sh sid test-plugin test-gui
-# "qt6" is trixie with a QGIS that scripts/qgis_qt6.sh builds there, in some hours; ended early, it goes on next time.
+# "qt6" is trixie with a QGIS that scripts/qgis_qt6.sh builds there, in an hour; ended early, it goes on next time.
 # The suite lies in a chroot in build/debian/, which is filled once, from the machine's own mirror; delete it for newer
 # packages. Inside are this checkout, with a build folder of the suite's own, and the machine's runtime. Knows no host.
 set -euo pipefail

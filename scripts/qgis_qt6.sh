@@ -10,7 +10,7 @@ packages=(bison flex clang cmake dpkg-dev g++ git make mold ninja-build pkgconf 
     libspatialindex-dev libspatialite-dev libsqlite3-dev libsqlite3-mod-spatialite libzip-dev libzstd-dev
     nlohmann-json3-dev protobuf-compiler libqca-qt6-dev libqca-qt6-plugins libqscintilla2-qt6-dev libqt6sql6-sqlite
     qt6-5compat-dev qt6-base-dev qt6-base-private-dev qt6-multimedia-dev qt6-positioning-dev qt6-serialport-dev
-    qt6-svg-dev qt6-tools-dev qt6-tools-dev-tools qtkeychain-qt6-dev
+    qt6-svg-dev qt6-svg-plugins qt6-tools-dev qt6-tools-dev-tools qtkeychain-qt6-dev
     pyqt6-dev pyqt6-dev-tools pyqt6.qsci-dev python3-dev python3-pyqt6 python3-pyqt6.qsci python3-pyqt6.qtmultimedia
     python3-pyqt6.qtpositioning python3-pyqt6.qtserialport python3-pyqt6.qtsvg python3-pyqt6.sip python3-pyqtbuild
     python3-sipbuild sip-tools
@@ -102,3 +102,6 @@ configure() {
 [ -e $folder/configured ] || configure
 ninja -C $folder/build -j2 -k 0 # what one source that fails does not need, is built
 ninja -C $folder/build install
+# pytest-qgis takes Qt 6 for granted from QGIS 4 on only.
+echo "QSettings.IniFormat, QSettings.UserScope = QSettings.Format.IniFormat, QSettings.Scope.UserScope" \
+    >>"$(/usr/bin/python3 -c 'import qgis.PyQt.QtCore as module; print(module.__file__)')"

@@ -1,26 +1,11 @@
 """The plugin's code holds to what Qt 5 and Qt 6 both accept; no QGIS with Qt 6 is needed to see it."""
 
-import importlib
 import subprocess
 import sys
-
-import pytest
-from qgis.core import QgsProcessing, QgsProcessingAlgorithm, QgsRasterDataProvider, QgsVectorFileWriter, QgsWkbTypes
-from qgis.PyQt.QtCore import QMetaType, Qt, QVariant
-from qgis.PyQt.QtWidgets import QDialog
-
-from .scopes import unscoped
 
 # What flake8-qgis knows of removed classes, methods and arguments, and of imports past qgis.PyQt.
 REMOVED = "QGS103,QGS104,QGS107,QGS4"
 PLUGIN = ("algorithms", "qgis_roadseg")
-NAMES = {
-    each.__name__: each
-    for each in (
-        QDialog, QMetaType, QVariant, Qt, QgsProcessing, QgsProcessingAlgorithm, QgsRasterDataProvider,
-        QgsVectorFileWriter, QgsWkbTypes,
-    )
-}  # fmt: skip
 
 
 def removed(folder, *parts):
@@ -29,56 +14,6 @@ def removed(folder, *parts):
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert not done.stderr, done.stderr
     return done.stdout.splitlines()
-
-
-def test_enums_are_named_with_their_scope(loaded, installed):
-    files = [path for part in PLUGIN for path in (installed / part).rglob("*.py") if path.stem != "__init__"]
-    assert len(files) > 30
-    found = []
-    for path in files:
-        module = importlib.import_module(".".join(path.relative_to(installed.parent).with_suffix("").parts))
-        found += [f"{path}:{line}" for line in unscoped(path.read_text(encoding="utf-8"), vars(module))]
-    assert found == []
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Qt.AlignLeft",
-        "QVariant.Int",
-        "QMetaType.QString",
-        "QDialog.Accepted",
-        "QgsProcessing.TypeRaster",
-        "QgsWkbTypes.LineString",
-        "QgsVectorFileWriter.NoError",
-        "QgsRasterDataProvider.ProviderHintCanPerformProviderResampling",
-    ],
-)
-def test_an_enum_without_its_scope_is_found(name):
-    assert unscoped(f"def function():\n    return {name} | 1", NAMES) == [f"2: {name}"]
-
-
-def test_an_enum_of_a_base_class_is_found():
-    class Own(QgsProcessingAlgorithm):
-        pass
-
-    source = "class Own(QgsProcessingAlgorithm):\n    def flags(self):\n        return self.FlagNoThreading"
-    assert unscoped(source, {**NAMES, "Own": Own}) == ["3: self.FlagNoThreading"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Qt.AlignmentFlag.AlignLeft",
-        "QMetaType.Type.QString",
-        "QgsProcessing.SourceType.TypeRaster",
-        "QgsVectorFileWriter.WriterError.NoError",
-        "QgsProcessing.TEMPORARY_OUTPUT",
-        "other.AlignLeft",
-    ],
-)
-def test_what_is_scoped_or_no_enum_is_let_through(name):
-    assert unscoped(f"value = {name}", NAMES) == []
 
 
 def test_nothing_is_used_that_qt_6_has_removed(installed):

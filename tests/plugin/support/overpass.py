@@ -43,7 +43,7 @@ def overpass(*answers):
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             form = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            queries.heads.append((self.path, dict(self.headers)))
+            queries.heads.append((self.path, self.headers))  # whose names Qt 6 writes in lower case
             queries.append(parse_qs(form).get("data", [""])[0])
             answer = left.pop(0) if len(left) > 1 else left[0]
             time.sleep(answer.after_s)
