@@ -15,7 +15,6 @@ from ..jobs import CheckAccuracy
 from ..jobs.accuracy_estimates import estimate
 from ..networks.lines import shared_plane
 from ..reports.accuracy_report import AccuracyRecord, write_accuracy_report
-from ..system.machine import versions
 from ..system.outputs import Outputs, write_json
 
 
@@ -47,7 +46,6 @@ def run(job: CheckAccuracy, reporter: Reporter) -> dict[str, Any]:
                 places=places,
                 shapes=layer.geometry.to_crs(plane).to_numpy(),
                 warnings=told,
-                versions=versions(),
             )
             write_accuracy_report(record, staged["report"])
     return {**paths, **document}

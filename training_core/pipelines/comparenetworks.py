@@ -32,7 +32,6 @@ from ..jobs import CompareNetworks
 from ..networks.lines import area_in
 from ..networks.network_tables import write_tables
 from ..reports.change_report import ChangesRecord, write_changes_report
-from ..system.machine import versions
 from ..system.outputs import Outputs, write_json
 from ..system.work import Stages
 
@@ -84,7 +83,6 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
                     routes=routes,
                     timings_s=stages.timings_s,
                     warnings=stages.reporter.warnings,
-                    versions=versions(),
                 )
                 write_changes_report(record, staged["report"])
     return {**paths, **document}

@@ -15,7 +15,6 @@ from ..jobs import CompareProfiles
 from ..profiling.profile import Profile, read_profile
 from ..profiling.profile_comparison import RunComparison, compare, to_document
 from ..profiling.profile_report import ComparisonRecord, write_comparison_report
-from ..system.machine import versions
 from ..system.outputs import Outputs, write_json
 
 LARGEST = 5
@@ -47,7 +46,6 @@ def run(job: CompareProfiles, reporter: Reporter) -> dict[str, Any]:
             record = ComparisonRecord(
                 options=asdict(job),
                 warnings=reporter.warnings,
-                versions=versions(),
                 before=source_name(job.before),
                 after=source_name(job.after),
                 comparison=comparison,

@@ -16,7 +16,6 @@ from ..jobs import Evaluate
 from ..labels.labeled_images import nothing_labeled
 from ..reports.evaluation_report import EvaluationRecord, write_evaluation_report
 from ..system import processor
-from ..system.machine import versions
 from ..system.outputs import Outputs, write_json
 
 # The result is one line of text; scores of more images or areas than this are in the files alone.
@@ -70,5 +69,4 @@ def _record(evaluation: Evaluation) -> EvaluationRecord:
         timings_s=evaluation.timings_s,
         warnings=evaluation.reporter.warnings,
         panels=evaluation.panels,
-        versions=versions(),
     )

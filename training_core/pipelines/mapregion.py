@@ -37,7 +37,7 @@ from ..regions.store import Store
 from ..regions.tasks import InProcessRunner, Task, TaskRunner
 from ..reports.maps import RoadSketch
 from ..reports.region_report import RegionRecord, write_region_report
-from ..system.machine import AUTO, count_processes, places, versions
+from ..system.machine import AUTO, count_processes, places
 from ..system.outputs import Outputs
 from ..system.work import Stages
 
@@ -111,7 +111,6 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
                 options=asdict(job),
                 timings_s=stages.timings_s,
                 warnings=stages.reporter.warnings,
-                versions=versions(),
                 numbers=result,
                 executor=runner.name,
                 **_found(region, progress, summary, sketch),

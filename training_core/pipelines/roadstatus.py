@@ -61,7 +61,6 @@ from ..networks.lines import (
 from ..networks.network_tables import write_tables
 from ..networks.road_graph import RoadGraph, as_drawn
 from ..reports.status_report import StatusRecord, write_status_report
-from ..system.machine import versions
 from ..system.outputs import Outputs
 
 _PURPOSE = "known roads"
@@ -163,7 +162,6 @@ def _record(
         sites=asked.sites,
         swipes=find_swipes(summary, list(filter(None, [job.before])), images, plane),
         warnings=reporter.warnings,
-        versions=versions(),
     )
 
 

@@ -15,7 +15,6 @@ from ..geodata.sources import source_name
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import ScoreNetwork
 from ..reports.score_report import NetworkRecord, write_network_report
-from ..system.machine import versions
 from ..system.outputs import Outputs, write_json
 from ..system.work import Stages
 
@@ -59,7 +58,6 @@ def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
                     parts={kind: roads.lines_at(at.edge, at.begin_m, at.end_m) for kind, (roads, at) in parts.items()},
                     timings_s=stages.timings_s,
                     warnings=stages.reporter.warnings,
-                    versions=versions(),
                 )
                 write_network_report(record, staged["report"])
     return {**paths, **document}

@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..errors import without_passwords
 from ..jobs import Job
+from ..system.machine import versions
 from .colors import VERMILION
 
 _TEMPLATES = Path(__file__).parents[2] / "resources" / "reports"
@@ -26,7 +27,7 @@ class ReportRecord:
     options: Mapping[str, Any]
     timings_s: Mapping[str, float] = field(default_factory=dict)
     warnings: Sequence[str] = ()
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=versions)
 
 
 def write_page(template: str, path: Path, job_type: type[Job], record: ReportRecord, **values: Any) -> None:

@@ -18,7 +18,6 @@ from ..learning.history import History, Trained
 from ..models.engines import NativeEngine
 from ..segmentation.pixel_metrics import Scores
 from ..system import processor
-from ..system.machine import versions
 from .charts import Series, line_chart, smoothed, sweep_chart
 from .colors import BLUE, GRAY, PALE, VERMILION
 from .overlays import ModelRecord, write_model_page
@@ -115,7 +114,6 @@ def record_of(
         images_per_s=history.images_per_s,
         notes=history.notes,
         steps_done=history.step,
-        versions=versions(),
     )
 
 
