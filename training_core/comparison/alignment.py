@@ -61,7 +61,7 @@ def field_in_view(view: View, roads: RoadGraph, plane: pyproj.CRS) -> Optional[F
     def measure(by_m: np.ndarray, reach_m: float) -> Offsets:
         at = center + by_m[:, :1] * east + by_m[:, 1:] * north
         offset_m = np.arange(-2 * reach_m, 2 * reach_m + _ACROSS_M / 2, _ACROSS_M)
-        seen = np.stack([_looked_up(certainty, view, at + each * step) for each in offset_m], axis=1)
+        seen = np.stack([certainty[view.at(at + each * step)] for each in offset_m], axis=1)
         known = np.isfinite(seen)
         mean = np.where(known, seen, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
         excess = np.maximum(np.where(known, seen - mean[:, None], 0), 0)
@@ -71,13 +71,6 @@ def field_in_view(view: View, roads: RoadGraph, plane: pyproj.CRS) -> Optional[F
         return Offsets(across, mean_m, length_m * np.minimum(total * _ACROSS_M / _SURE_M, 1))
 
     return find_field(points, measure, _TURNS)
-
-
-def _looked_up(table: np.ndarray, view: View, pixels: np.ndarray) -> np.ndarray:
-    """Return the values of a table by the bytes of a view at columns and rows, (n, 2) float64; outside, of NO_DATA."""
-    is_inside = is_on_grid(view.grid, pixels)
-    columns, rows = np.where(is_inside, pixels.T, 0).astype(np.int64)
-    return table[np.where(is_inside, view.probability[rows, columns], NO_DATA)]
 
 
 def field_between(roads: RoadGraph, other: RoadGraph, within_m: float, angle: float) -> Optional[Field]:

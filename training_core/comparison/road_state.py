@@ -56,6 +56,14 @@ class View:
     grid: Grid
     threshold: float
 
+    def at(self, pixels: np.ndarray) -> np.ndarray:
+        """Return the bytes at columns and rows, (n, 2) float64: (n,) uint8, NO_DATA beside the grid."""
+        is_inside = is_on_grid(self.grid, pixels)
+        columns, rows = pixels[is_inside].astype(np.int64).T
+        found = np.full(len(pixels), NO_DATA, dtype=np.uint8)
+        found[is_inside] = self.probability[rows, columns]
+        return found
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -109,7 +117,8 @@ def look(
     left = to_pixels(points + np.column_stack([-heading[:, 1], heading[:, 0]])) - center
 
     def seen(offset_m: float) -> np.ndarray:
-        return _probability_at(view, center + offset_m * left)
+        found = view.at(center + offset_m * left)
+        return np.where(found == NO_DATA, np.nan, found / CERTAIN)
 
     def averaged_odds(probability: np.ndarray) -> np.ndarray:
         odds = log_odds(probability) - log_odds(np.array(view.threshold))
@@ -131,15 +140,6 @@ def look(
 def aligned(points: np.ndarray, field: Field | None) -> np.ndarray:
     """Return points, (n, 2) float64, moved by a field, if there is one."""
     return field.shifted(points) if field else points
-
-
-def _probability_at(view: View, pixels: np.ndarray) -> np.ndarray:
-    """Return the probability at columns and rows, (n, 2) float64: (n,) float64, NaN where there is none."""
-    is_inside = is_on_grid(view.grid, pixels)
-    columns, rows = np.floor(pixels[is_inside]).astype(np.int64).T
-    found = np.full(len(pixels), NO_DATA, dtype=np.uint8)
-    found[is_inside] = view.probability[rows, columns]
-    return np.where(found == NO_DATA, np.nan, found / CERTAIN)
 
 
 def averaged(values: np.ndarray, line: np.ndarray) -> np.ndarray:

@@ -120,13 +120,7 @@ class Grid:
 
 
 def _mapping(transform: Affine) -> Callable[[np.ndarray], np.ndarray]:
-    def mapped(points: np.ndarray) -> np.ndarray:
-        x, y = points.T
-        return np.column_stack(
-            [transform.a * x + transform.b * y + transform.c, transform.d * x + transform.e * y + transform.f]
-        )
-
-    return mapped
+    return lambda points: np.column_stack(transform @ tuple(points.T))
 
 
 def is_georeferenced(dataset: DatasetReader) -> bool:
@@ -272,7 +266,7 @@ def pixels_on(grid: Grid, plane: pyproj.CRS) -> Callable[[np.ndarray], np.ndarra
         x, y = to_map.transform(*points.T)
         if grid.crs.is_geographic:  # longitudes may run on across the antimeridian
             x = x + 360 * np.rint((middle[0] - x) / 360)
-        return np.column_stack([inverse.a * x + inverse.b * y + inverse.c, inverse.d * x + inverse.e * y + inverse.f])
+        return np.column_stack(inverse @ (x, y))
 
     return to_pixels
 

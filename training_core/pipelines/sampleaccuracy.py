@@ -16,7 +16,7 @@ from ..comparison.accuracy_sample import WEAK, Cells, cells_in, draw_sample, off
 from ..errors import ImageryError, LayerError
 from ..events import Reporter
 from ..geodata.fields import numbers_in
-from ..geodata.grid import grid_of
+from ..geodata.grid import grid_of, is_on_grid, pixels_on
 from ..geodata.rasters import open_raster
 from ..geodata.road_raster import band_raster
 from ..geodata.sources import with_sources
@@ -122,13 +122,13 @@ def _reach_weak(path: str, cells: Cells, plane: pyproj.CRS, reporter: Reporter) 
             reporter.check_cancelled()
             road = np.logical_or.reduceat(raster.road(*raster.read(first_row, count)), columns, axis=1)
             np.logical_or.at(is_weak, (first_row + np.arange(count)) // block_px, road)
-    to_map = pyproj.Transformer.from_crs(plane, pyproj.CRS.from_user_input(grid.crs), always_xy=True)
-    column, row = ~grid.transform @ to_map.transform(*cells.centers.T)
-    inside = (column >= 0) & (column < raster.width) & (row >= 0) & (row < raster.height)
+    pixels = pixels_on(grid, plane)(cells.centers)
+    inside = is_on_grid(grid, pixels)
     if not inside.any():
         raise ImageryError(
             f"{path} does not cover the area of the network.", "Give the probability of this area, or none."
         )
     found = np.zeros(len(inside), dtype=bool)
-    found[inside] = is_weak[(row[inside] / block_px).astype(int), (column[inside] / block_px).astype(int)]
+    column, row = (pixels[inside] / block_px).astype(int).T
+    found[inside] = is_weak[row, column]
     return found
