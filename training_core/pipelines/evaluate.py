@@ -15,7 +15,6 @@ from ..geodata.sources import with_sources
 from ..jobs import Evaluate
 from ..labels.labeled_images import nothing_labeled
 from ..reports.evaluation_report import EvaluationRecord, write_evaluation_report
-from ..system import processor
 from ..system.outputs import Outputs, write_json
 
 # The result is one line of text; scores of more images or areas than this are in the files alone.
@@ -55,10 +54,7 @@ def _record(evaluation: Evaluation) -> EvaluationRecord:
         options=asdict(evaluation.job),
         model=Path(evaluation.job.model).name,
         card=segmenter.card,
-        hardware=processor.name(),
-        engine=segmenter.engine.name,
-        precision=segmenter.engine.precision,
-        engine_reason=segmenter.engine.reason,
+        engine=segmenter.engine,
         confusion=evaluation.total.confusion,
         threshold=segmenter.threshold,
         tolerance_m=evaluation.job.tolerance_m,

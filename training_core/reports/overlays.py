@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ import numpy as np
 from ..comparison.evaluation import Panel
 from ..geodata.pixel_codes import IGNORE, ROAD, reaches
 from ..jobs import Job
+from ..models.engines import Engine
+from ..system import processor
 from .colors import FAINT, FALSE_ALARM_COLOR, HIT_COLOR, MISS_COLOR, YELLOW, rgb
 from .page import ReportRecord, write_page
 
@@ -37,12 +39,10 @@ _LEGEND = {
 class ModelRecord(ReportRecord):
     """The content of every report on a model: also the engine, and the probability from which a pixel is road."""
 
-    hardware: str
-    engine: str
-    precision: str
-    engine_reason: str
+    engine: Engine[Any]
     threshold: float
     panels: Sequence[Panel] = ()
+    hardware: str = field(default_factory=processor.name)
 
 
 def write_model_page(template: str, path: Path, job_type: type[Job], record: ModelRecord, **values: Any) -> None:

@@ -17,7 +17,6 @@ from ..labels.labeled_images import ImageSummary
 from ..learning.history import History, Trained
 from ..models.engines import NativeEngine
 from ..segmentation.pixel_metrics import Scores
-from ..system import processor
 from .charts import Series, line_chart, smoothed, sweep_chart
 from .colors import BLUE, GRAY, PALE, VERMILION
 from .overlays import ModelRecord, write_model_page
@@ -55,7 +54,7 @@ class TrainingRecord(ModelRecord):
     the step, seconds since the start, and scores at the best threshold. Scores, thresholds and sweep are those of the
     kept model on the held-out area; scores are None without validation. `images_per_s` counts chips of the training
     loop, without validation. Notes are events other than warnings, such as a resumption. `steps_done` includes those
-    before a resumption; it is 0 if the last of `steps` counts. `steps_planned` is 0 if a time budget was given.
+    before a resumption. `steps_planned` is 0 if a time budget was given.
     """
 
     images: Sequence[ImageSummary]
@@ -65,8 +64,8 @@ class TrainingRecord(ModelRecord):
     thresholds: Sequence[float]
     sweep: Sequence[Scores]
     images_per_s: float
+    steps_done: int
     notes: Sequence[str] = ()
-    steps_done: int = 0
     steps_planned: int = 0
     memory_bytes: int = 0
     parallel: Optional[ParallelFigures] = None
@@ -82,11 +81,6 @@ class TrainingRecord(ModelRecord):
         times_s = [*(step[1] for step in self.steps), *(validation[1] for validation in self.validations)]
         return max(times_s, default=0.0)
 
-    @property
-    def last_step(self) -> int:
-        """Number of the last step."""
-        return self.steps_done or (self.steps[-1][0] if self.steps else 0)
-
 
 def record_of(
     options: dict[str, Any],
@@ -99,10 +93,7 @@ def record_of(
     """Return what the report of any training shows of the best weights."""
     return TrainingRecord(
         options=options,
-        hardware=processor.name(),
-        engine=engine.name,
-        precision=engine.precision,
-        engine_reason=engine.reason,
+        engine=engine,
         images=images,
         steps=history.steps,
         validations=history.validations,
@@ -132,7 +123,7 @@ def write_training_report(record: TrainingRecord, path: Path) -> None:
 
 def _run(record: TrainingRecord) -> dict[str, str]:
     """Return the figures of the training in words, by label."""
-    rows = {"Steps": f"{record.last_step:,}" + (f" of {record.steps_planned:,}" if record.steps_planned else "")}
+    rows = {"Steps": f"{record.steps_done:,}" + (f" of {record.steps_planned:,}" if record.steps_planned else "")}
     size, accumulation = record.options.get("batch_size", 0), record.options.get("accumulation", 1)
     if size:
         parts = f", in {accumulation} batches of {size}" if accumulation > 1 else ""

@@ -9,6 +9,7 @@ from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate
 from training_core.labels.labeled_images import ImageSummary
 from training_core.models.architectures import Architecture
+from training_core.models.engines import NativeEngine
 from training_core.models.model_card import ModelCard
 from training_core.reports.evaluation_report import EvaluationRecord, write_evaluation_report
 from training_core.segmentation.pixel_metrics import Confusion, RelaxedCounts, Tally
@@ -38,9 +39,7 @@ def record():
         model="m <i>.safetensors",
         card=card,
         hardware="A processor, 2 cores",
-        engine="native",
-        precision="bf16",
-        engine_reason="asked for",
+        engine=NativeEngine("bf16", "asked for"),
         confusion=confusion,
         threshold=0.9,
         tolerance_m=4.5,

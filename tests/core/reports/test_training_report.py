@@ -11,6 +11,7 @@ from tests.core.support.browser import HOSTILE, Page, check_self_contained, sque
 from training_core.comparison.evaluation import Panel
 from training_core.jobs import FineTune
 from training_core.labels.labeled_images import ImageSummary
+from training_core.models.engines import NativeEngine
 from training_core.reports import overlays
 from training_core.reports.charts import Series, line_chart, smoothed
 from training_core.reports.colors import rgb
@@ -31,9 +32,7 @@ def record():
     return TrainingRecord(
         options=dataclasses.asdict(job),
         hardware="A processor, 2 cores",
-        engine="native",
-        precision="fp32",
-        engine_reason="there is no BF16 unit",
+        engine=NativeEngine("fp32", "there is no BF16 unit"),
         images=[ImageSummary("town <b>.tif", 4321, 1234, 0.305, 0.25, 0.083)],
         steps=[(step, step * 2.0, 1 / step, 1e-3) for step in range(1, 91)],
         validations=[(30, 60.0, Scores(0.2, 0.4, 0.35, 0.5)), (90, 180.0, Scores(0.612, 0.759, 0.731, 0.789))],
@@ -43,6 +42,7 @@ def record():
         threshold=0.47,
         timings_s={"forward": 60.0, "backward": 100.0, "validation": 40.0},
         images_per_s=2.345,
+        steps_done=90,
         warnings=["The images differ in <ground> resolution."],
         panels=[Panel(image, truth, probability, "block <7>")],
     )
