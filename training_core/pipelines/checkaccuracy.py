@@ -10,7 +10,6 @@ from typing import Any
 
 from ..comparison.accuracy_results import read_sample, require_enough, summary_sentences, to_document
 from ..events import Reporter
-from ..geodata.sources import source_name
 from ..jobs import CheckAccuracy
 from ..jobs.accuracy_estimates import estimate
 from ..networks.lines import shared_plane
@@ -40,7 +39,6 @@ def run(job: CheckAccuracy, reporter: Reporter) -> dict[str, Any]:
             plane = shared_plane(layer, of=job.sample)
             record = AccuracyRecord(
                 options=asdict(job),
-                sample=source_name(job.sample),
                 document=document,
                 sentences=sentences,
                 places=places,

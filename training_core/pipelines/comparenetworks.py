@@ -25,7 +25,6 @@ from ..comparison.network_pair import AFTER, BEFORE, read_pair
 from ..comparison.passable_roads import ComparedRoads, ways_on
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.sources import source_name
 from ..geodata.vector_output import check_vector_output
 from ..geodata.vectors import read_polygons
 from ..jobs import CompareNetworks
@@ -72,8 +71,6 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
             if "report" in staged:
                 record = ChangesRecord(
                     options=asdict(job),
-                    before=source_name(job.before),
-                    after=source_name(job.after),
                     document=document,
                     sentences=sentences,
                     parts=parts_of(segments),

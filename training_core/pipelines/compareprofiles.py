@@ -10,7 +10,6 @@ from typing import Any
 
 from ..errors import JobError
 from ..events import Reporter
-from ..geodata.sources import source_name
 from ..jobs import CompareProfiles
 from ..profiling.profile import Profile, read_profile
 from ..profiling.profile_comparison import RunComparison, compare, to_document
@@ -46,8 +45,6 @@ def run(job: CompareProfiles, reporter: Reporter) -> dict[str, Any]:
             record = ComparisonRecord(
                 options=asdict(job),
                 warnings=reporter.warnings,
-                before=source_name(job.before),
-                after=source_name(job.after),
                 comparison=comparison,
             )
             write_comparison_report(record, staged["report"])

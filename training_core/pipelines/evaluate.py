@@ -57,7 +57,6 @@ def _record(evaluation: Evaluation) -> EvaluationRecord:
         engine=segmenter.engine,
         confusion=evaluation.total.confusion,
         threshold=segmenter.threshold,
-        tolerance_m=evaluation.job.tolerance_m,
         total=evaluation.scores(evaluation.total),
         images=[(name, evaluation.scores(tally)) for name, tally in evaluation.images],
         areas=[(f"Area {number}", evaluation.scores(tally)) for number, tally in sorted(evaluation.areas.items())],

@@ -11,7 +11,6 @@ from typing import Any
 from ..comparison import network_scores
 from ..comparison.buffer_matching import score_lines
 from ..events import Reporter
-from ..geodata.sources import source_name
 from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import ScoreNetwork
 from ..reports.score_report import NetworkRecord, write_network_report
@@ -47,8 +46,6 @@ def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
                 pair = {network_scores.TRUTH: networks.truth, network_scores.PROPOSAL: networks.proposal}
                 record = NetworkRecord(
                     options=asdict(job),
-                    truth=source_name(job.truth),
-                    proposal=source_name(job.proposal),
                     scores=scores,
                     sentences=sentences,
                     sweep=[

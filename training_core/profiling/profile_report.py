@@ -265,10 +265,8 @@ def _fact(name: str, value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonRecord(ReportRecord):
-    """The content of the report of a comparison, in addition to that of all reports, with names of the profiles."""
+    """The content of the report of a comparison, in addition to that of all reports."""
 
-    before: str
-    after: str
     comparison: Comparison
 
 

@@ -37,7 +37,6 @@ class AccuracyRecord(ReportRecord):
     of the places, lines in meters, (n,) object.
     """
 
-    sample: str
     document: Mapping[str, Any]
     sentences: Sequence[str]
     places: Sequence[Place]

@@ -37,8 +37,6 @@ class ChangesRecord(ReportRecord):
     and origins are (k, 2) float64; all in meters.
     """
 
-    before: str
-    after: str
     document: Mapping[str, Any]
     sentences: Sequence[str]
     parts: Mapping[str, np.ndarray]

@@ -25,14 +25,13 @@ _MAX_TEXT, _MAX_ROWS = 1000, 100
 class EvaluationRecord(ModelRecord):
     """The content of the report of an evaluation, in addition to that of all reports on a model.
 
-    The card may come from anywhere, so it is not trusted. The confusion counts all scored pixels by threshold, and the
-    tolerance is that of relaxed scores. Images and areas of interest are listed with their names.
+    The card may come from anywhere, so it is not trusted. The confusion counts all scored pixels by threshold. Images
+    and areas of interest are listed with their names.
     """
 
     model: str
     card: ModelCard
     confusion: Confusion
-    tolerance_m: float
     total: GroundScores
     images: Sequence[tuple[str, GroundScores]]
     summaries: Sequence[ImageSummary]

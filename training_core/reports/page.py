@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..errors import without_passwords
+from ..geodata.sources import source_name
 from ..jobs import Job
 from ..system.machine import versions
 from .colors import VERMILION
@@ -42,6 +43,7 @@ def write_page(template: str, path: Path, job_type: type[Job], record: ReportRec
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["source_name"] = source_name
     total_s = sum(record.timings_s.values()) or 1.0
     timings = [(part, seconds, seconds / total_s) for part, seconds in record.timings_s.items()]
     page = environment.get_template(template).render(

@@ -36,8 +36,6 @@ class NetworkRecord(ReportRecord):
     sweep has length-based scores by tolerance. Parts are `LineString`s by kind, (n,) object, in meters.
     """
 
-    truth: str
-    proposal: str
     scores: NetworkScores
     sentences: Sequence[str]
     sweep: Sequence[LineScores]

@@ -29,7 +29,7 @@ def profile_page(profile, folder):
 def comparison_page(before, after, folder):
     path = folder / "report.html"
     options = {"before": "a.json", "after": "b.json"}
-    record = ComparisonRecord(options=options, before="a.json", after="b.json", comparison=compare(before, after))
+    record = ComparisonRecord(options=options, comparison=compare(before, after))
     write_comparison_report(record, path)
     return path.read_text(encoding="utf-8")
 

@@ -42,7 +42,6 @@ def record():
         engine=NativeEngine("bf16", "asked for"),
         confusion=confusion,
         threshold=0.9,
-        tolerance_m=4.5,
         total=tally.scores(0.9),
         images=[("town <b>.tif", tally.scores(0.9)), ("other.tif", Tally().scores(0.9))],
         areas=[("Area 3", tally.scores(0.9))],
