@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import json
 import os
@@ -160,14 +161,15 @@ class Job:
         return "\n".join(_paragraphs(cls)[1:])
 
     @classmethod
-    def option_fields(cls) -> list[OptionField]:
+    @functools.cache  # since resolving the types takes a millisecond, and a run of QGIS asks dozens of times
+    def option_fields(cls) -> tuple[OptionField, ...]:
         """Return the job's fields in dialog order: required ones, layers, layer fields, others; advanced ones last."""
         types = typing.get_type_hints(cls)
         fields = [
             OptionField(field.name, types[field.name], field.default, field.metadata["option"])
             for field in dataclasses.fields(cls)
         ]
-        return sorted(fields, key=_dialog_order)
+        return tuple(sorted(fields, key=_dialog_order))
 
     def validate(self) -> None:
         """Check every field, that outputs have possible names and are different files, and that all fields fit.
