@@ -18,7 +18,15 @@ from ..jobs import Job
 from ..system.machine import versions
 from .colors import VERMILION
 
-_TEMPLATES = Path(__file__).parents[2] / "resources" / "reports"
+# One for all pages, since it keeps the templates that it has compiled.
+_ENVIRONMENT = Environment(
+    loader=FileSystemLoader(Path(__file__).parents[2] / "resources" / "reports"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_ENVIRONMENT.filters["source_name"] = source_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +44,9 @@ def write_page(template: str, path: Path, job_type: type[Job], record: ReportRec
 
     The text in its values is shown, never executed. The job's type labels the options of the record.
     """
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["source_name"] = source_name
     total_s = sum(record.timings_s.values()) or 1.0
     timings = [(part, seconds, seconds / total_s) for part, seconds in record.timings_s.items()]
-    page = environment.get_template(template).render(
+    page = _ENVIRONMENT.get_template(template).render(
         record=record,
         accent=VERMILION,
         timings=sorted(timings, key=lambda row: -row[1]),

@@ -29,7 +29,7 @@ from training_core.regions import prediction, tasks
 
 SIDE_PX = 576
 # A fixed size of tiles, since the largest that fits depends on the memory that is free.
-EXACT = {"engine": "native", "precision": "fp32", "halo": "exact", "threads": 1, "tile_px": 1024}
+EXACT = {"engine": "native", "precision": "fp32", "halo": "exact", "threads": 1, "tile_px": 768}
 FAST = {**EXACT, "halo": "32"}
 
 
