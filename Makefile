@@ -11,8 +11,9 @@ export PYTHONDONTWRITEBYTECODE :=
 
 QGIS_PYTHON := build/qgis-venv/bin/python
 PYTEST := -m pytest -p no:cacheprovider
-# Three processes for two cores, each of which computes with one thread: many tests wait for processes of their own. One
-# that is done takes over tests of the others.
+# Processes that compute with one thread each, where `make test` runs another part beside them, and where it is alone:
+# many tests wait for processes of their own. One that is done takes over tests of the others.
+TWO := -n 2 --dist worksteal
 THREE := -n 3 --dist worksteal
 
 demo: build/runtime-python.txt
@@ -91,11 +92,12 @@ starter-resnet34: build/runtime-python.txt
 # Threads that wait give way to the other processes: two that spin beside a third are several times slower.
 test-core test-plugin test-package test-end-to-end test-slow test-other-set test-hostile test-gui: export OMP_WAIT_POLICY := passive
 
-# Side by side where one core would wait: packages that are installed, and tests of one process beside those that wait.
+# Side by side, so that no core waits: packages that are installed, then the core's tests beside QGIS', one after the
+# other. Many of these wait for processes of their own.
 test:
 	$(MAKE) -j2 build/core-test-packages.stamp build/qgis-venv.stamp
-	$(MAKE) lint test-core test-plugin
-	$(MAKE) -j2 --output-sync=target test-end-to-end test-package
+	$(MAKE) lint
+	$(MAKE) -j2 --output-sync=target test-core test-plugin test-end-to-end test-package
 
 lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff check --no-cache .
@@ -106,17 +108,17 @@ lint: build/core-test-packages.stamp
 	"$$(cat build/runtime-python.txt)" -m scripts.plugin_types && wait $$core && wait $$windows
 
 test-core: build/core-test-packages.stamp
-	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m "not slow" \
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) -m "not slow" \
 	    tests/core tests/hostile
 
 test-plugin: build/qgis-venv.stamp
-	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m "not slow" tests/plugin
+	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m "not slow" tests/plugin
 
 test-package: build/qgis-venv.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) tests/package
 
 test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
-	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m "not slow" tests/end_to_end
+	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m "not slow" tests/end_to_end
 
 # What takes long and shows what changes rarely; no part of `make test`.
 test-slow: build/core-test-packages.stamp build/stac-test-packages.stamp build/qgis-venv.stamp test-other-set
