@@ -41,7 +41,7 @@ def holes(text):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_name_group_and_label_is_translated(texts, language):
-    missing = [text for text in texts if text not in translations(language)]
+    missing = set(texts) - set(translations(language))
     assert not missing, f"run `make docs`, then translate these in {translation.source(language)}"
 
 
