@@ -6,7 +6,7 @@ SHELL := /bin/bash
     test-routers test-other-set test-device test-hostile test-gui test-ltr test-sid test-qt6 lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
-# Whatever the environment says, since most of the time until the first test goes into compiling what has not changed.
+# Whatever the environment says: a third of the time until the first test goes into compiling what has not changed.
 export PYTHONDONTWRITEBYTECODE :=
 
 QGIS_PYTHON := build/qgis-venv/bin/python
