@@ -137,7 +137,7 @@ def test_a_stop_keeps_the_best_model_where_that_is_wished(job, tmp_path):
     assert result["stopped"] and 5 <= result["steps"] < 10
     _, card = load_network(result["model"])
     (f1,) = [event.value for event in events if isinstance(event, Metric) and event.name == "validation_f1"]
-    assert card.metrics["f1"] == pytest.approx(f1) == result["validation"]["f1"]
+    assert card.metrics["f1"] == result["validation"]["f1"] == pytest.approx(f1, abs=0.01)  # before the calibration
     assert any("Stopped at step" in note for note in card.training["notes"])
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "model.safetensors",
