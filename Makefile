@@ -11,8 +11,8 @@ export PYTHONDONTWRITEBYTECODE :=
 
 QGIS_PYTHON := build/qgis-venv/bin/python
 PYTEST := -m pytest -p no:cacheprovider
-# Processes that compute with one thread each, where `make test` runs another part beside them, and where it is alone:
-# many tests wait for processes of their own. One that is done takes over tests of the others.
+# Test processes of one thread each: two for the parts that `make test` runs side by side, else three, since many tests
+# wait for processes of their own. One that is done takes over tests of the others.
 TWO := -n 2 --dist worksteal
 THREE := -n 3 --dist worksteal
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Optional, TypeVar
 
@@ -36,6 +36,7 @@ _CHANNELS, _SIDE_PX, _TURNS = 64, 128, 4
 # The reason of an engine that was not chosen.
 _ASKED = "asked for"
 _E = TypeVar("_E", bound="Engine[Any]")
+_C = TypeVar("_C")
 
 
 def devices_at_hand(
@@ -151,18 +152,32 @@ def settle_threads(step: Callable[[], object], asked: int, log: Callable[[str], 
     if asked or environment.threads() or threads < MANY_THREADS:
         return
     half = threads // 2
-    shortest_s = {threads: math.inf, half: math.inf}
-    for count in TRIAL_STEPS * (threads, half):
+
+    def step_with(count: int) -> None:
         torch.set_num_threads(count)
-        began_s = time.perf_counter()
         step()
-        shortest_s[count] = min(shortest_s[count], time.perf_counter() - began_s)
+
+    shortest_s = _shortest_s((threads, half), step_with, TRIAL_STEPS)
     is_clear = shortest_s[half] < CLEAR_WIN * shortest_s[threads]
     torch.set_num_threads(half if is_clear else threads)
     if is_clear:
-        halved_ms, before_ms = (1000 * shortest_s[count] for count in (half, threads))
-        log(f"{half} threads: {halved_ms:.0f} ms a step, instead of {before_ms:.0f} ms with {threads}.")
+        half_ms, all_ms = 1000 * shortest_s[half], 1000 * shortest_s[threads]
+        log(f"{half} threads: {half_ms:.0f} ms a step, instead of {all_ms:.0f} ms with {threads}.")
         settle_threads(step, asked, log)
+
+
+def _shortest_s(candidates: Iterable[_C], run: Callable[[_C], object], turns: int) -> dict[_C, float]:
+    """Return the shortest time of each candidate in some turns, in seconds; the first turn also prepares the kernels.
+
+    They take turns so that other programs slow all of them alike.
+    """
+    shortest_s = dict.fromkeys(candidates, math.inf)
+    for _ in range(turns):
+        for candidate in shortest_s:
+            began_s = time.perf_counter()
+            run(candidate)
+            shortest_s[candidate] = min(shortest_s[candidate], time.perf_counter() - began_s)
+    return shortest_s
 
 
 def _fits(trial: Callable[[_E], object], first: _E, engines: int, limit_s: float) -> bool:
@@ -194,18 +209,17 @@ def choose_precision(precision: str, log: Callable[[str], None]) -> str:
 @functools.lru_cache
 def bf16_speedup() -> float:
     """Return how many times as fast as in FP32 a convolution and its gradients are in BF16, measured in turns."""
-    shortest_s = {torch.float32: float("inf"), torch.bfloat16: float("inf")}
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         filters = torch.randn(_CHANNELS, _CHANNELS, 3, 3, requires_grad=True)
         images = torch.randn(2, _CHANNELS, _SIDE_PX, _SIDE_PX).contiguous(memory_format=torch.channels_last)
         images.requires_grad_()
-        for _ in range(_TURNS):  # the first one prepares the kernels
-            for dtype in shortest_s:
-                began_s = time.perf_counter()
-                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
-                    convolved = functional.conv2d(images, filters, padding=1)
-                convolved.sum().backward()
-                shortest_s[dtype] = min(shortest_s[dtype], time.perf_counter() - began_s)
+
+        def convolve(dtype: torch.dtype) -> None:
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+                convolved = functional.conv2d(images, filters, padding=1)
+            convolved.sum().backward()
+
+        shortest_s = _shortest_s((torch.float32, torch.bfloat16), convolve, _TURNS)
     return shortest_s[torch.float32] / shortest_s[torch.bfloat16]
 
 

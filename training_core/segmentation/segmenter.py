@@ -148,7 +148,7 @@ def _choose_engine(
     if engine.is_device:
         fallback = FallbackEngine(engine, prepared[engine.name], model, is_exact, reporter.warning)
         return cast(Engine[Any], fallback), prepared[engine.name]
-    if is_trial and engine.name != OPENVINO:  # which knows the kinds of cores
+    if is_trial and engine.name != OPENVINO:  # whose models are compiled for a number of threads
         settle_threads(lambda: trial(engine), job.threads, reporter.log)
     return engine, prepared[engine.name]
 

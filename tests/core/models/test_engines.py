@@ -2,6 +2,7 @@ import copy
 import functools
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -105,17 +106,19 @@ def eight_threads():
 @pytest.mark.parametrize(
     ("of_job", "of_settings", "step_s", "taken"),
     [
-        (0, "", {8: 0.02, 4: 0.005, 2: 0.01}, 4),
-        (0, "", {8: 0.02, 4: 0.01, 2: 0.005}, 2),
-        (0, "", {8: 0.005, 4: 0.01}, 8),
-        (8, "", {8: 0.02, 4: 0.005}, 8),
-        (0, "8", {8: 0.02, 4: 0.005}, 8),
+        (0, "", {8: 4, 4: 1, 2: 2}, 4),
+        (0, "", {8: 4, 4: 2, 2: 1}, 2),
+        (0, "", {8: 1, 4: 2}, 8),
+        (0, "", {8: 1, 4: 0.98}, 8),
+        (8, "", {8: 4, 4: 1}, 8),
+        (0, "8", {8: 4, 4: 1}, 8),
     ],
 )
 def test_fewer_threads_compute_where_they_are_faster(eight_threads, monkeypatch, of_job, of_settings, step_s, taken):
     monkeypatch.setenv(THREADS_VARIABLE, of_settings)
-    said = []
-    settle_threads(lambda: time.sleep(step_s[torch.get_num_threads()]), of_job, said.append)
+    now_s, said = [0.0], []
+    monkeypatch.setattr(engine_choice, "time", SimpleNamespace(perf_counter=lambda: sum(now_s)))
+    settle_threads(lambda: now_s.append(step_s[torch.get_num_threads()]), of_job, said.append)
     assert torch.get_num_threads() == taken
     assert [line.split(":")[0] for line in said] == [f"{count} threads" for count in (4, 2) if count >= taken]
 
