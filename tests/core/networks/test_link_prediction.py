@@ -34,7 +34,9 @@ def test_a_side_road_meets_the_first_road_ahead_in_a_junction():
     assert sorted(graph.degree) == [1, 1, 1, 3]
     assert graph.nodes[graph.degree == 3] == pytest.approx(np.array([[50, 0]]))
     roads = lines([(50, 60), (50, 20)], [(0, 0), (100, 0)], [(0, -15), (100, -15)])
-    graph, _ = joined(roads, is_data_edge=lambda points: points[:, 0] != 50)
+    graph, links = joined(roads, is_data_edge=lambda points: points[:, 0] != 50)
+    # The link to the farther road, cut at the nearer one, is the same.
+    assert links.outcome.tolist() == [JOINED]
     assert sorted(graph.degree) == [1, 1, 1, 1, 1, 3]
     assert graph.nodes[graph.degree == 3] == pytest.approx(np.array([[50, 0]]))
 

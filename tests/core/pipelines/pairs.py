@@ -108,7 +108,8 @@ _SURE = {"model": "@sure.safetensors"}
 RUN_OF = {"segment.rasters": "segment several", "segment.folder": "segment several"}
 WITH: dict[str, dict[str, Any]] = {
     **{f"finetune.{field}": {"class_field": ""} for field in ("rasters", "roads", "aoi", "no_road", "base_model")},
-    "finetune.masks": {"class_field": "", "roads": ""},
+    # From random weights, since two steps do not better a starter, which would be kept.
+    "finetune.masks": {"class_field": "", "roads": "", "base_model": "", "batch_norm": "live"},
     **{f"{job}.masks": {"roads": ""} for job in ("evaluate", "exportchips")},
     "quantize.masks": {**_SURE, "roads": ""},
     **{f"quantize.{field}": {**_SURE} for field in ("rasters", "roads")},
@@ -224,7 +225,9 @@ def _places(right: Right, of_scene: Right, of_roads: Right) -> Row:
 
 
 def _closed(key: str) -> Row:
-    return _places(numbers.at_most(key), Refused("layer", "cover all of the images"), same(key))
+    row = _places(numbers.at_most(key), Refused("layer", "cover all of the images"), same(key))
+    # Lines of 4 m in the middle of wider roads leave both of their sides.
+    return {**row, "scorenetwork.errors.gpkg": numbers.at_most(key, 1.25)}
 
 
 def _lines(right: Right, of_none: Right) -> Row:
@@ -337,7 +340,10 @@ RIGHT: dict[str, Row] = {
     "applyreview.review": _unreviewed(),
     "applyreview.other_review": _unreviewed(),
     "applyreview.extracted_anew": _lines(numbers.same("reviewed_m"), numbers.exactly("machine_m", 0)),
-    "exportnetwork.lines": _lines(numbers.length, numbers.exactly("edges", 0)),
+    "exportnetwork.lines": {
+        **_lines(numbers.length, numbers.exactly("edges", 0)),
+        **dict.fromkeys(("vectorize.links.gpkg", "extractroads.links.gpkg"), numbers.alternatives),
+    },
     "comparenetworks.before": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("before.lines", 0)),
     "comparenetworks.after": _lines(numbers.exactly("intact.share", 1.0), numbers.exactly("lost.share", 1.0)),
     "comparenetworks.aoi": _areas(numbers.clipped("before.length_m")),
