@@ -120,7 +120,7 @@ test-plugin: build/qgis-venv.stamp
 	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m "not slow" tests/plugin
 
 test-package: build/qgis-venv.stamp build/runtime-python.txt
-	$(QGIS_PYTHON) $(PYTEST) tests/package
+	$(QGIS_PYTHON) $(PYTEST) -m "not slow" tests/package
 
 test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m "not slow" tests/end_to_end
@@ -131,6 +131,7 @@ test-slow: build/core-test-packages.stamp build/stac-test-packages.stamp build/q
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m slow tests/core
 	PYTHONPATH=build/core-test-packages:build/stac-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) tests/stac
 	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m slow tests/plugin
+	$(QGIS_PYTHON) $(PYTEST) -m slow tests/package
 	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m slow tests/end_to_end
 
 # Models and learning with the requirement set that `auto` does not take on this machine: native, or else ipex.

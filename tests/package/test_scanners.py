@@ -1,10 +1,15 @@
+import pytest
+
 from scripts import scanners
 
 
+# `make package` scans each zip that it makes, too.
+@pytest.mark.slow
 def test_bandit_finds_nothing_in_the_zip(installed):
     assert scanners.bandit(installed) == []
 
 
+@pytest.mark.slow
 def test_detect_secrets_finds_nothing_in_the_zip(installed):
     assert scanners.secrets(installed) == []
 

@@ -34,6 +34,7 @@ def test_stages_are_even_in_time():
     assert plan.bubble == pytest.approx(1 - 4 * 15 / (2 * plan.step_s))
 
 
+@pytest.mark.slow
 def test_a_model_is_measured_and_cut():
     architecture, engine = Architecture(encoder="resnet18"), make_engine("native", "fp32")
     job = FineTune(batch_size=2, accumulation=8, frozen_stages=3, pipeline_stages=3, recompute="yes")

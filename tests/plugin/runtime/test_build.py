@@ -87,6 +87,7 @@ def test_a_runtime_is_built_from_wheels_and_works_where_it_lies(tiny, quick, tmp
     assert left(tiny) == [tiny.folder.name]
 
 
+@pytest.mark.slow
 def test_packages_that_are_added_change_nothing_that_is_there(tiny, quick, tmp_path):
     wheels = tmp_path / "wheels"
     sources, more = Sources(wheels=make_wheel(wheels)), RequirementSet("more", tiny.pythons)
