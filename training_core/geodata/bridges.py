@@ -27,7 +27,7 @@ _SEEN, _FRACTION, _BEYOND_FRACTION = 0.85, 0.5, 0.9
 _AT_ONCE, _PAIRS_AT_ONCE, _DIRECTIONS = 256, 20_000, 11
 _SAMPLES = (np.arange(96) + 0.5)[:, None] / 96
 # Which of (..., 2) points are road at a fraction of the threshold: (...) bool.
-_Seen = Callable[[np.ndarray, float], np.ndarray]
+Seen = Callable[[np.ndarray, float], np.ndarray]
 
 
 def find_bridges(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> np.ndarray:
@@ -35,7 +35,7 @@ def find_bridges(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> np.ndarr
 
     The raster is that of the grid. They are (n,) object.
     """
-    step_m, seen = max(1.0, *grid.pixel_m), partial(_seen, grid, raster)
+    step_m, seen = max(1.0, *grid.pixel_m), partial(seen_at, grid, raster)
     points, across = _ends(area, step_m, seen)
     found = [shapely.GeometryCollection()]
     for one, other in _pairs(points, across):
@@ -49,7 +49,8 @@ def find_bridges(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> np.ndarr
     return shapely.get_parts(shapely.union_all(found))
 
 
-def _seen(grid: Grid, raster: RoadRaster, points: np.ndarray, fraction: float) -> np.ndarray:
+def seen_at(grid: Grid, raster: RoadRaster, points: np.ndarray, fraction: float) -> np.ndarray:
+    """Return which (..., 2) points in the ground meters of a grid are road at a fraction of the threshold: (...) bool."""
     places = np.column_stack(~grid.metric_transform @ tuple(points.reshape(-1, 2).T)) - 0.5
     found, last = np.zeros(len(places), dtype=bool), np.array([raster.width, raster.height]) - 0.5
     is_on = np.flatnonzero(((places >= -0.5) & (places < last)).all(axis=1))
@@ -64,37 +65,37 @@ def _seen(grid: Grid, raster: RoadRaster, points: np.ndarray, fraction: float) -
     return found.reshape(points.shape[:-1])
 
 
-def _goes_on(begin: np.ndarray, end: np.ndarray, distance_m: float, step_m: float, seen: _Seen) -> np.ndarray:
+def _goes_on(begin: np.ndarray, end: np.ndarray, distance_m: float, step_m: float, seen: Seen) -> np.ndarray:
     """Return which bridges, from (n, 2) to (n, 2), have a road straight on beyond both ends, (n,) bool."""
-    way, beyond_m = _unit(end - begin)[:, None], _steps(distance_m, step_m)
+    way, beyond_m = unit(end - begin)[:, None], steps(distance_m, step_m)
     behind, ahead = begin[:, None] - way * beyond_m, end[:, None] + way * beyond_m
     shares = np.array([seen(places, _BEYOND_FRACTION).mean(axis=1) for places in (behind, ahead)])
     return np.asarray((shares >= _SEEN).all(axis=0))
 
 
-def _is_narrow(begin: np.ndarray, end: np.ndarray, step_m: float, seen: _Seen) -> np.ndarray:
+def _is_narrow(begin: np.ndarray, end: np.ndarray, step_m: float, seen: Seen) -> np.ndarray:
     """Return which bridges, from (n, 2) to (n, 2), have an edge on both sides of their middle, (n,) bool."""
-    middle, sideways = (begin + end)[:, None] / 2, _turned(_unit(end - begin))[:, None] * _steps(_HALF_WIDTH_M, step_m)
+    middle, sideways = (begin + end)[:, None] / 2, turned(unit(end - begin))[:, None] * steps(_HALF_WIDTH_M, step_m)
     is_wide: np.ndarray = np.stack([seen(middle + sign * sideways, _FRACTION).all(axis=1) for sign in (-1, 1)])
     return np.asarray(~is_wide.any(axis=0))
 
 
-def _steps(distance_m: float, step_m: float) -> np.ndarray:
+def steps(distance_m: float, step_m: float) -> np.ndarray:
     """Return distances up to one, at least one of them: (n, 1) float64."""
     return np.arange(step_m, max(distance_m, step_m) + step_m / 2, step_m)[:, None]
 
 
-def _ends(area: BaseGeometry, step_m: float, seen: _Seen) -> tuple[np.ndarray, np.ndarray]:
+def _ends(area: BaseGeometry, step_m: float, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
     """Return places on the border of an area at which a road leads away from it, and the way across, (n, 2) each."""
     # A border drawn by pixels has steps, which say nothing of its direction.
     border = shapely.get_parts(shapely.segmentize(shapely.boundary(shapely.simplify(area, step_m)), step_m))
     vertices, part = shapely.get_coordinates(border, return_index=True)
     first = np.flatnonzero(np.diff(part) == 0)
-    points, across = (vertices[first] + vertices[first + 1]) / 2, _turned(_unit(vertices[first + 1] - vertices[first]))
+    points, across = (vertices[first] + vertices[first + 1]) / 2, turned(unit(vertices[first + 1] - vertices[first]))
     is_road = seen(points, _FRACTION)
     points, across = points[is_road], across[is_road]
-    turns, away_m = np.linspace(-_MAX_TURN_RAD, _MAX_TURN_RAD, _DIRECTIONS)[:, None], _steps(_NEAR_M, step_m)
-    ways = across[:, None] * np.cos(turns) + _turned(across)[:, None] * np.sin(turns)
+    turns, away_m = np.linspace(-_MAX_TURN_RAD, _MAX_TURN_RAD, _DIRECTIONS)[:, None], steps(_NEAR_M, step_m)
+    ways = across[:, None] * np.cos(turns) + turned(across)[:, None] * np.sin(turns)
     ways = np.concatenate([ways, -ways], axis=1)
     leads_on = (seen(points[:, None, None] + ways[:, :, None] * away_m, _BEYOND_FRACTION).mean(axis=2) >= _SEEN).any(
         axis=1
@@ -112,7 +113,7 @@ def _pairs(points: np.ndarray, across: np.ndarray) -> Iterator[tuple[np.ndarray,
         one = begin + np.repeat(np.arange(len(near)), [len(each) for each in near])
         other = np.concatenate(near).astype(np.int64)
         one, other = one[one < other], other[one < other]
-        way = _unit(points[other] - points[one])
+        way = unit(points[other] - points[one])
         turns = [np.abs((way * across[end]).sum(axis=1)) for end in (one, other)]
         is_across = np.minimum(*turns) >= np.cos(_MAX_TURN_RAD)
         one, other = one[is_across], other[is_across]
@@ -120,9 +121,11 @@ def _pairs(points: np.ndarray, across: np.ndarray) -> Iterator[tuple[np.ndarray,
             yield one[first : first + _PAIRS_AT_ONCE], other[first : first + _PAIRS_AT_ONCE]
 
 
-def _unit(vectors: np.ndarray) -> np.ndarray:
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Return (n, 2) vectors with the length 1, or 0."""
     return vectors / np.maximum(np.hypot(*vectors.T), 1e-9)[:, None]
 
 
-def _turned(vectors: np.ndarray) -> np.ndarray:
+def turned(vectors: np.ndarray) -> np.ndarray:
+    """Return (n, 2) vectors turned by a right angle."""
     return vectors[:, ::-1] * (-1.0, 1.0)

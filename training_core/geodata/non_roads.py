@@ -7,24 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Optional
 
 import geopandas
 import numpy as np
 import pandas
 import shapely
+from scipy.ndimage import median_filter
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import LayerError
 from ..events import Reporter
 from ..system import large_arrays
-from .bridges import BEYOND_M, MAX_LENGTH_M, find_bridges
+from .bridges import BEYOND_M, MAX_LENGTH_M, Seen, find_bridges, seen_at, steps, turned, unit
 from .fields import widths_m_in
 from .grid import Grid
 from .osm_layers import WIDTH_FIELD, is_extract, is_osm_file, non_roads_of
 from .pixel_codes import NO_DATA
 from .road_raster import RoadRaster, byte_raster
-from .shapes import burn_shapes, near, widened
+from .shapes import burn_shapes, ground_shapes, near, widened
 from .sources import QGIS_PART
 from .vectors import read_layer, require_features, require_geometry
 
@@ -33,6 +35,9 @@ _PURPOSE = "places without a road"
 _AROUND_M = 1000.0
 # Width of lines that have none of their own.
 _USUAL_WIDTH_M = 4.0
+# Road on both sides of a line's core, at most so far from it, is the line itself. The median along the line leaves out
+# roads that cross it.
+_CORE_M, _ASIDE_M, _ALONG_M = 2.0, 10.0, 30.0
 # Farther around a place than this, nothing decides whether it is on a bridge.
 REACH_M = MAX_LENGTH_M + 2 * BEYOND_M
 # Shares of an image that is covered whole, and of roads that is suspicious.
@@ -76,7 +81,7 @@ def read_places(path: str, reporter: Reporter, images: Iterable[Grid]) -> Option
             f"None of the {_PURPOSE} ({path}) lies on the images, or within {_AROUND_M:g} m of them.",
             "Give a layer that covers the images, or set the correct coordinate reference systems.",
         )
-    if images and all(_covers(area_on(layer, grid), grid) for grid in images):
+    if images and all(_covers(shapely.union_all(areas_on(layer, grid)), grid) for grid in images):
         raise LayerError(
             f"The {_PURPOSE} ({path}) cover all of the images: no road could be left.",
             "Draw water, railways and the like, not the ground around them. An area to map is an area of interest "
@@ -100,8 +105,43 @@ def areas_on(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
 
 
 def area_on(layer: Optional[geopandas.GeoDataFrame], grid: Grid) -> BaseGeometry:
-    """Return all places without a road on a grid as one shape in its ground meters; empty without any."""
-    return shapely.GeometryCollection() if layer is None else shapely.union_all(areas_on(layer, grid))
+    """Return all places without a road on a grid in its ground meters: their area, and its lines; empty without any."""
+    if layer is None:
+        return shapely.GeometryCollection()
+    areas = areas_on(layer, grid)
+    shapes = ground_shapes(layer.iloc[near(layer, grid)], grid) if len(areas) else areas
+    lines = shapely.get_parts(shapes[shapely.get_dimensions(shapes) == 1])
+    return shapely.GeometryCollection([*shapely.get_parts(shapely.union_all(areas)), *lines])
+
+
+def _as_wide_as_seen(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> BaseGeometry:
+    """Return the area, and around its lines as much as is road on the raster: a river that looks like one is wide."""
+    parts, step_m = shapely.get_parts(area), max(1.0, *grid.pixel_m)
+    is_line, seen = shapely.get_dimensions(parts) == 1, partial(seen_at, grid, raster)
+    vertices, line = shapely.get_coordinates(shapely.segmentize(parts[is_line], step_m), return_index=True)
+    # Pieces of lines by their first vertices; without those far from the raster.
+    first = np.flatnonzero(np.diff(line) == 0)
+    low, high = np.reshape(grid.to_metric(grid.outline).bounds, (2, 2)) + [[-_ALONG_M], [_ALONG_M]]
+    first = first[((vertices[first] > low) & (vertices[first] < high)).all(axis=1)]
+    pieces = np.stack([vertices[first], vertices[first + 1]], axis=1)
+    across, breaks = turned(unit(np.diff(pieces, axis=1)[:, 0])), np.flatnonzero(np.diff(first) > 1) + 1
+    left_m, right_m = (_seen_beside_m(pieces.mean(axis=1), way, breaks, step_m, seen) for way in (across, -across))
+    shifted = shapely.linestrings(pieces + (across * (left_m - right_m)[:, None] / 2)[:, None])
+    width_m = left_m + right_m
+    is_wide = width_m > 2 * _CORE_M
+    return shapely.union_all([*parts[~is_line], *shapely.buffer(shifted[is_wide], width_m[is_wide] / 2 + step_m)])
+
+
+def _seen_beside_m(points: np.ndarray, way: np.ndarray, breaks: np.ndarray, step_m: float, seen: Seen) -> np.ndarray:
+    """Return how far road is seen from (n, 2) points of lines on one side: medians along each line, (n,) float64.
+
+    The lines begin anew at the numbers in `breaks`.
+    """
+    aside_m = steps(_ASIDE_M, step_m / 2)
+    is_road = seen(points[:, None] + way[:, None] * aside_m, 1.0) | (aside_m[:, 0] <= _CORE_M)
+    seen_m = np.logical_and.accumulate(is_road, axis=1).sum(axis=1) * step_m / 2
+    size = 1 + 2 * round(_ALONG_M / 2 / step_m)
+    return np.concatenate([median_filter(each, size) if len(each) else each for each in np.split(seen_m, breaks)])
 
 
 @dataclass(frozen=True)
@@ -128,6 +168,7 @@ class Closed:
 
 def close(raster: RoadRaster, grid: Grid, area: BaseGeometry) -> Closed:
     """Return where a raster on a grid has no road, by an area in the grid's ground meters; see `area_on`."""
+    area = _as_wide_as_seen(area, grid, raster)
     bridges = find_bridges(area, grid, raster)
     shapes = shapely.get_parts([shapely.difference(area, shapely.union_all(bridges))])
     pixels, road_px, left_out_px = large_arrays.allocate((raster.height, raster.width), bool), 0, 0

@@ -68,6 +68,16 @@ def test_what_crosses_straight_and_goes_on_stays_and_nothing_else(tmp_path, road
     assert f"{bridges} bridges stay" in messages
 
 
+@pytest.mark.parametrize("at", [150, 146], ids=["in the middle", "at a bank"])
+def test_a_line_takes_all_that_is_road_along_it_but_no_street_beside(tmp_path, at):
+    river = write_layer(tmp_path / "river.gpkg", on_map(LineString([(at, -50), (at, 250)])))
+    street = box(161, 0, 167, 200)
+    lines, messages = vectorized(tmp_path, river, ALONG, ACROSS, street)
+    on_river = shapely.intersection(shapely.union_all(lines), on_map(box(135, 0, 158, 200)))
+    assert on_river.length == pytest.approx(23, abs=2) and "1 bridges stay" in messages
+    assert shapely.intersection(shapely.union_all(lines), on_map(street)).length == pytest.approx(200, abs=10)
+
+
 @pytest.mark.parametrize(
     ("place", "crs", "refused"),
     [
@@ -151,9 +161,10 @@ def test_a_region_in_parts_has_the_bridges_of_the_whole(tmp_path):
         assert mismatches == 0
         return shapely.union_all(np.concatenate([table.geometry.to_numpy() for table in tables]))
 
-    places = layer(on_map(river))
-    whole, parts = lines(8192, places), lines(512, places)
-    assert parts.length == pytest.approx(whole.length, abs=1)
-    assert shapely.hausdorff_distance(parts, whole) < 1
-    assert parts.intersection(on_map(river)).length == pytest.approx(2 * 30, abs=3)
+    for place, remaining_m in ((river, 60), (LineString([(511, -10), (509, 520)]), 64)):
+        places = layer(on_map(place))
+        whole, parts = lines(8192, places), lines(512, places)
+        assert parts.length == pytest.approx(whole.length, abs=1)
+        assert shapely.hausdorff_distance(parts, whole) < 1
+        assert parts.intersection(on_map(river)).length == pytest.approx(remaining_m, abs=3)
     assert lines(512, None).intersection(on_map(river)).length > 500

@@ -59,9 +59,9 @@ def same(key: str, within: float = 1e-6) -> Number:
     return lambda done: (_value(done.result, key), pytest.approx(_value(done.usual, key), rel=within, abs=within / 10))
 
 
-def at_most(key: str, times: float = 1.05) -> Number:
+def at_most(key: str) -> Number:
     """The number is no greater than that of the job with its usual input, but for what gaps of it are joined."""
-    return lambda done: (_value(done.result, key) < times * _value(done.usual, key), True)
+    return lambda done: (_value(done.result, key) < 1.05 * _value(done.usual, key), True)
 
 
 def at_least(key: str) -> Number:

@@ -225,9 +225,7 @@ def _places(right: Right, of_scene: Right, of_roads: Right) -> Row:
 
 
 def _closed(key: str) -> Row:
-    row = _places(numbers.at_most(key), Refused("layer", "cover all of the images"), same(key))
-    # Lines of 4 m in the middle of wider roads leave both of their sides.
-    return {**row, "scorenetwork.errors.gpkg": numbers.at_most(key, 1.25)}
+    return _places(numbers.at_most(key), Refused("layer", "cover all of the images"), same(key))
 
 
 def _lines(right: Right, of_none: Right) -> Row:
