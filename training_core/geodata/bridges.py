@@ -50,7 +50,7 @@ def find_bridges(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> np.ndarr
 
 
 def seen_at(grid: Grid, raster: RoadRaster, points: np.ndarray, fraction: float) -> np.ndarray:
-    """Return which (..., 2) points in the ground meters of a grid are road at a fraction of the threshold: (...) bool."""
+    """Return which (..., 2) points in ground meters are road on a grid at a fraction of the threshold: (...) bool."""
     places = np.column_stack(~grid.metric_transform @ tuple(points.reshape(-1, 2).T)) - 0.5
     found, last = np.zeros(len(places), dtype=bool), np.array([raster.width, raster.height]) - 0.5
     is_on = np.flatnonzero(((places >= -0.5) & (places < last)).all(axis=1))

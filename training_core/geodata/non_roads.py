@@ -106,12 +106,11 @@ def areas_on(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
 
 def area_on(layer: Optional[geopandas.GeoDataFrame], grid: Grid) -> BaseGeometry:
     """Return all places without a road on a grid in its ground meters: their area, and its lines; empty without any."""
-    if layer is None:
+    if layer is None or not len(areas := areas_on(layer, grid)):
         return shapely.GeometryCollection()
-    areas = areas_on(layer, grid)
-    shapes = ground_shapes(layer.iloc[near(layer, grid)], grid) if len(areas) else areas
-    lines = shapely.get_parts(shapes[shapely.get_dimensions(shapes) == 1])
-    return shapely.GeometryCollection([*shapely.get_parts(shapely.union_all(areas)), *lines])
+    around = layer.iloc[near(layer, grid)]
+    lines = ground_shapes(around[shapely.get_dimensions(around.geometry) == 1], grid)
+    return shapely.GeometryCollection([*shapely.get_parts(shapely.union_all(areas)), *shapely.get_parts(lines)])
 
 
 def _as_wide_as_seen(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> BaseGeometry:
@@ -121,8 +120,8 @@ def _as_wide_as_seen(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> Base
     vertices, line = shapely.get_coordinates(shapely.segmentize(parts[is_line], step_m), return_index=True)
     # Pieces of lines by their first vertices; without those far from the raster.
     first = np.flatnonzero(np.diff(line) == 0)
-    low, high = np.reshape(grid.to_metric(grid.outline).bounds, (2, 2)) + [[-_ALONG_M], [_ALONG_M]]
-    first = first[((vertices[first] > low) & (vertices[first] < high)).all(axis=1)]
+    low, high = np.reshape(grid.to_metric(grid.outline).bounds, (2, 2))
+    first = first[((vertices[first] > low - _ALONG_M) & (vertices[first] < high + _ALONG_M)).all(axis=1)]
     pieces = np.stack([vertices[first], vertices[first + 1]], axis=1)
     across, breaks = turned(unit(np.diff(pieces, axis=1)[:, 0])), np.flatnonzero(np.diff(first) > 1) + 1
     left_m, right_m = (_seen_beside_m(pieces.mean(axis=1), way, breaks, step_m, seen) for way in (across, -across))
