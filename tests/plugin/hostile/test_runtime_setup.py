@@ -69,7 +69,7 @@ def assert_works(requirements, wheels, ear):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["Making", "Installing packages", "Processing", "Checking"])
+@pytest.mark.parametrize("text", ["Creating", "Installing packages", "Processing", "Checking"])
 def test_a_build_that_was_killed_is_done_anew(text, tiny, other, tmp_path, ear):
     wheels = make_wheel(tmp_path / "wheels")
     killed = other(wheels, text)
@@ -81,7 +81,7 @@ def test_a_build_that_was_killed_is_done_anew(text, tiny, other, tmp_path, ear):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["Making", "Installing", "Looking in links", "Checking"])
+@pytest.mark.parametrize("text", ["Creating", "Installing", "Looking in links", "Checking"])
 def test_a_build_that_is_cancelled_leaves_nothing(text, tiny, tmp_path):
     with pytest.raises(Cancelled, match="Stopped before it was finished"):
         set_up(tiny, Sources(wheels=make_wheel(tmp_path / "wheels")), None, False, Ear(cancel_on=text))
