@@ -204,15 +204,14 @@ build/other-set-python.txt: build/runtime-python.txt
 	@XDG_DATA_HOME="$(abspath build/other-set)" /usr/bin/python3 -m scripts.setup_runtime \
 	    $$(grep -q /native- $< && echo ipex || echo native) > $@
 
-# Beside the runtime, so that the runtime stays what a person has; only what is imported is compiled, then. ONNX Runtime
-# takes the runtime's numpy, and PyQt6 gives its stubs alone.
-build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt tests/core/onnxruntime.txt \
-    tests/core/stubs.txt
+# Beside the runtime, so that the runtime stays what a person has; only what is imported is compiled, then. PyQt6 gives
+# its stubs alone.
+build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt tests/core/stubs.txt
 	rm -rf build/core-test-packages
 	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --target build/core-test-packages \
 	    -r tests/core/requirements.txt
 	"$$(cat build/runtime-python.txt)" -m pip install --quiet --no-compile --no-deps --target build/core-test-packages \
-	    -r tests/core/onnxruntime.txt -r tests/core/stubs.txt
+	    -r tests/core/stubs.txt
 	@touch $@
 
 # Apart from them, since they bring a numpy of their own.

@@ -100,8 +100,8 @@ class RuntimeEnvironmentError(RoadSegError, code="runtime"):
 
 # The set of requirements, a file of resources/runtime, that has a module which only some jobs import.
 PACKAGE_SETS = {
-    "onnx": "onnx", "openvino": "openvino", "nncf": "quantize", "osmium": "osm", "distributed": "fleet",
-    "pyarrow": "fleet",
+    "onnx": "onnx", "openvino": "openvino", "nncf": "quantize", "onnxruntime": "quantize", "osmium": "osm",
+    "distributed": "fleet", "pyarrow": "fleet",
 }  # fmt: skip
 _PACKAGES = "packages:"
 

@@ -83,8 +83,8 @@ class Quantize(MaskOptions, OnnxOptions, ThreadOptions):
     seed: int = advanced_option(0, "Seed", within=(0, 2**31 - 1)).help("Random seed for the choice of chips.")
 
     def packages(self) -> list[str]:
-        """See Job; the set that has NNCF has all others."""
-        return ["nncf"]
+        """See Job; the set that has these has all others."""
+        return ["nncf", "onnxruntime"]
 
     def _check_together(self) -> None:
         super()._check_together()

@@ -17,7 +17,7 @@ from training_core.system.packages import require
         (Segment(raster="a.tif", engine="openvino"), ["openvino"]),
         (Segment(raster="a.tif", model="m.ONNX"), ["openvino"]),
         (ExportModel(model="m", onnx="m.onnx"), ["onnx"]),
-        (Quantize(model="m.onnx", rasters=("a.tif",), onnx="q.onnx"), ["nncf"]),
+        (Quantize(model="m.onnx", rasters=("a.tif",), onnx="q.onnx"), ["nncf", "onnxruntime"]),
         (ExportNetwork(lines="a.gpkg", graphml="a.graphml"), []),
         (ExportNetwork(lines="a.gpkg", osm="a.osm"), ["osmium"]),
         (MakeChallenge(extract="a.osm.pbf"), ["osmium"]),

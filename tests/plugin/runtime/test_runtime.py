@@ -98,7 +98,7 @@ def test_missing_libraries_of_windows_are_explained(tmp_path, said):
 def test_sets_have_the_packages_of_those_that_they_include():
     native, sets = runtime.REQUIREMENT_SETS["native"], runtime.ADDED_SETS
     assert native.modules[:3] == ("torch", "torchvision", "segmentation_models_pytorch")
-    assert sets["quantize"].modules == ("onnx", "openvino", "nncf")
+    assert sets["quantize"].modules == ("onnx", "openvino", "nncf", "onnxruntime")
     each = {module for name in sets if name != "all" for module in sets[name].modules}
     assert set(sets["all"].modules) == each and not each & set(native.modules)
 
