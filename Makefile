@@ -107,7 +107,7 @@ lint: build/core-test-packages.stamp
 	"$$(cat build/runtime-python.txt)" -m mypy --cache-dir build/mypy-cache & core=$$!; \
 	"$$(cat build/runtime-python.txt)" -m scripts.plugin_types && wait $$core
 
-# The core's types as Windows has them, which finds the functions of Python that it lacks.
+# The core's types as Windows has them: finds functions of Python that Windows lacks.
 lint-windows: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m mypy \
 	    --cache-dir build/mypy-cache-windows --platform win32

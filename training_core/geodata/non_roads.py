@@ -35,9 +35,9 @@ _PURPOSE = "places without a road"
 _AROUND_M = 1000.0
 # Width of lines that have none of their own.
 _USUAL_WIDTH_M = 4.0
-# Road on both sides of a line's core, at most so far from it, is the line itself. The median along the line leaves out
-# roads that cross it.
-_CORE_M, _ASIDE_M, _ALONG_M = 2.0, 10.0, 30.0
+# Lines are widened to the road mask along them, at most so far on either side. A moving median of this length leaves
+# out roads that cross them.
+_MAX_HALF_WIDTH_M, _MEDIAN_M = 10.0, 30.0
 # Farther around a place than this, nothing decides whether it is on a bridge.
 REACH_M = MAX_LENGTH_M + 2 * BEYOND_M
 # Shares of an image that is covered whole, and of roads that is suspicious.
@@ -105,7 +105,10 @@ def areas_on(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
 
 
 def area_on(layer: Optional[geopandas.GeoDataFrame], grid: Grid) -> BaseGeometry:
-    """Return all places without a road on a grid in its ground meters: their area, and its lines; empty without any."""
+    """Return the places without a road on a grid, in its ground meters: their areas, and their lines as they are.
+
+    The lines are widened by what the raster shows along them; see `close`. The collection is empty without any place.
+    """
     if layer is None or not len(areas := areas_on(layer, grid)):
         return shapely.GeometryCollection()
     around = layer.iloc[near(layer, grid)]
@@ -113,34 +116,34 @@ def area_on(layer: Optional[geopandas.GeoDataFrame], grid: Grid) -> BaseGeometry
     return shapely.GeometryCollection([*shapely.get_parts(shapely.union_all(areas)), *shapely.get_parts(lines)])
 
 
-def _as_wide_as_seen(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> BaseGeometry:
-    """Return the area, and around its lines as much as is road on the raster: a river that looks like one is wide."""
+def _with_mask_width(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> BaseGeometry:
+    """Return the area with its lines buffered to the width of the road mask along them; see _MAX_HALF_WIDTH_M."""
     parts, step_m = shapely.get_parts(area), max(1.0, *grid.pixel_m)
     is_line, seen = shapely.get_dimensions(parts) == 1, partial(seen_at, grid, raster)
     vertices, line = shapely.get_coordinates(shapely.segmentize(parts[is_line], step_m), return_index=True)
-    # Pieces of lines by their first vertices; without those far from the raster.
+    # Segments by the index of their first vertex; without those far from the raster.
     first = np.flatnonzero(np.diff(line) == 0)
     low, high = np.reshape(grid.to_metric(grid.outline).bounds, (2, 2))
-    first = first[((vertices[first] > low - _ALONG_M) & (vertices[first] < high + _ALONG_M)).all(axis=1)]
-    pieces = np.stack([vertices[first], vertices[first + 1]], axis=1)
-    across, breaks = turned(unit(np.diff(pieces, axis=1)[:, 0])), np.flatnonzero(np.diff(first) > 1) + 1
-    left_m, right_m = (_seen_beside_m(pieces.mean(axis=1), way, breaks, step_m, seen) for way in (across, -across))
-    shifted = shapely.linestrings(pieces + (across * (left_m - right_m)[:, None] / 2)[:, None])
+    first = first[((vertices[first] > low - _MEDIAN_M) & (vertices[first] < high + _MEDIAN_M)).all(axis=1)]
+    segments = np.stack([vertices[first], vertices[first + 1]], axis=1)
+    normal, breaks = turned(unit(np.diff(segments, axis=1)[:, 0])), np.flatnonzero(np.diff(first) > 1) + 1
+    left_m, right_m = (_half_width_m(segments.mean(axis=1), way, breaks, step_m, seen) for way in (normal, -normal))
+    shifted = shapely.linestrings(segments + (normal * (left_m - right_m)[:, None] / 2)[:, None])
     width_m = left_m + right_m
-    is_wide = width_m > 2 * _CORE_M
-    return shapely.union_all([*parts[~is_line], *shapely.buffer(shifted[is_wide], width_m[is_wide] / 2 + step_m)])
+    is_wider = width_m > _USUAL_WIDTH_M
+    return shapely.union_all([*parts[~is_line], *shapely.buffer(shifted[is_wider], width_m[is_wider] / 2 + step_m)])
 
 
-def _seen_beside_m(points: np.ndarray, way: np.ndarray, breaks: np.ndarray, step_m: float, seen: Seen) -> np.ndarray:
-    """Return how far road is seen from (n, 2) points of lines on one side: medians along each line, (n,) float64.
+def _half_width_m(points: np.ndarray, normal: np.ndarray, breaks: np.ndarray, step_m: float, seen: Seen) -> np.ndarray:
+    """Return the width of the road mask on one side of lines, at (n, 2) points, as a moving median: (n,) float64.
 
-    The lines begin anew at the numbers in `breaks`.
+    `normal`, (n, 2), points to that side. `breaks` are the indices at which another line begins.
     """
-    aside_m = steps(_ASIDE_M, step_m / 2)
-    is_road = seen(points[:, None] + way[:, None] * aside_m, 1.0) | (aside_m[:, 0] <= _CORE_M)
-    seen_m = np.logical_and.accumulate(is_road, axis=1).sum(axis=1) * step_m / 2
-    size = 1 + 2 * round(_ALONG_M / 2 / step_m)
-    return np.concatenate([median_filter(each, size) if len(each) else each for each in np.split(seen_m, breaks)])
+    distance_m = steps(_MAX_HALF_WIDTH_M, step_m / 2)
+    is_road = seen(points[:, None] + normal[:, None] * distance_m, 1.0) | (distance_m[:, 0] <= _USUAL_WIDTH_M / 2)
+    width_m = np.logical_and.accumulate(is_road, axis=1).sum(axis=1) * step_m / 2
+    size = 1 + 2 * round(_MEDIAN_M / 2 / step_m)
+    return np.concatenate([median_filter(each, size) for each in np.split(width_m, breaks)])
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ class Closed:
 
 def close(raster: RoadRaster, grid: Grid, area: BaseGeometry) -> Closed:
     """Return where a raster on a grid has no road, by an area in the grid's ground meters; see `area_on`."""
-    area = _as_wide_as_seen(area, grid, raster)
+    area = _with_mask_width(area, grid, raster)
     bridges = find_bridges(area, grid, raster)
     shapes = shapely.get_parts([shapely.difference(area, shapely.union_all(bridges))])
     pixels, road_px, left_out_px = large_arrays.allocate((raster.height, raster.width), bool), 0, 0

@@ -65,8 +65,8 @@ class Segment(MaskingOptions):
     no_road: str = option("", "No road here", kind=VECTOR).help(
         "Polygons or lines without roads, such as water, railways, runways and walls. A file of OpenStreetMap is read "
         "by its tags. What looks like a road there is left out, except for bridges: roads that run straight across and "
-        "on for 10 m on both sides. A line is as wide as its field width_m, or 4 m, or as what looks like a road along "
-        "it, up to 10 m on either side."
+        "on for 10 m on both sides. A line is as wide as its field width_m says, or 4 m. It is widened to what looks "
+        "like a road along it, up to 10 m on either side."
     )
     mask: str = option("", "Road mask", kind=RASTER_OUTPUT).help("Mask to write: 1 road, 0 background, 255 no data.")
     probability: str = option("", "Road probability", kind=RASTER_OUTPUT).help(

@@ -157,27 +157,27 @@ def settle_threads(step: Callable[[], object], asked: int, log: Callable[[str], 
         torch.set_num_threads(count)
         step()
 
-    shortest_s = _shortest_s((threads, half), step_with, TRIAL_STEPS)
-    is_clear = shortest_s[half] < CLEAR_WIN * shortest_s[threads]
+    minimum_s = _minimum_s((threads, half), step_with, TRIAL_STEPS)
+    is_clear = minimum_s[half] < CLEAR_WIN * minimum_s[threads]
     torch.set_num_threads(half if is_clear else threads)
     if is_clear:
-        half_ms, all_ms = 1000 * shortest_s[half], 1000 * shortest_s[threads]
+        half_ms, all_ms = 1000 * minimum_s[half], 1000 * minimum_s[threads]
         log(f"{half} threads: {half_ms:.0f} ms a step, instead of {all_ms:.0f} ms with {threads}.")
         settle_threads(step, asked, log)
 
 
-def _shortest_s(candidates: Iterable[_C], run: Callable[[_C], object], turns: int) -> dict[_C, float]:
-    """Return the shortest time of each candidate in some turns, in seconds; the first turn also prepares the kernels.
+def _minimum_s(candidates: Iterable[_C], run: Callable[[_C], object], rounds: int) -> dict[_C, float]:
+    """Return the minimum time of each candidate over some rounds, in seconds; the first one also prepares the kernels.
 
-    They take turns so that other programs slow all of them alike.
+    Candidates alternate, so that other programs slow all of them alike.
     """
-    shortest_s = dict.fromkeys(candidates, math.inf)
-    for _ in range(turns):
-        for candidate in shortest_s:
+    minimum_s = dict.fromkeys(candidates, math.inf)
+    for _ in range(rounds):
+        for candidate in minimum_s:
             began_s = time.perf_counter()
             run(candidate)
-            shortest_s[candidate] = min(shortest_s[candidate], time.perf_counter() - began_s)
-    return shortest_s
+            minimum_s[candidate] = min(minimum_s[candidate], time.perf_counter() - began_s)
+    return minimum_s
 
 
 def _fits(trial: Callable[[_E], object], first: _E, engines: int, limit_s: float) -> bool:
@@ -219,8 +219,8 @@ def bf16_speedup() -> float:
                 convolved = functional.conv2d(images, filters, padding=1)
             convolved.sum().backward()
 
-        shortest_s = _shortest_s((torch.float32, torch.bfloat16), convolve, _TURNS)
-    return shortest_s[torch.float32] / shortest_s[torch.bfloat16]
+        minimum_s = _minimum_s((torch.float32, torch.bfloat16), convolve, _TURNS)
+    return minimum_s[torch.float32] / minimum_s[torch.bfloat16]
 
 
 def _fastest(engines: Sequence[_E], trial: Callable[[_E], object], log: Callable[[str], None], turns: int) -> _E:

@@ -130,20 +130,22 @@ def _candidates(graph: Graph, ends: DeadEnds, reach_m: float, surroundings: Surr
     stub_m, other_m = length_m[ends.edge[links.end]], length_m[ends.edge[links.other]]
     stub_m = np.where(is_pair, np.minimum(stub_m, other_m), stub_m)
     features = link_features(paths, turn, ~is_pair, stub_m, surroundings)
-    return _once(replace(links, features=features, probability=logistic(features, COEFFICIENTS)))
+    return _without_duplicates(replace(links, features=features, probability=logistic(features, COEFFICIENTS)))
 
 
-def _once(links: Links) -> Links:
+def _without_duplicates(links: Links) -> Links:
     """Return the likeliest of the links between the same places: some were cut where they meet the same road."""
-    goal = np.round(links.paths.points[links.paths.offsets[1:] - 1], TIE_DIGITS) + 0.0
-    order = np.argsort(-links.probability, kind="stable")
-    between = np.column_stack([links.end, links.other, links.edge, goal])[order]
-    kept = np.sort(order[np.unique(between, axis=0, return_index=True)[1]])
+    goal = np.round(links.paths.points[links.paths.offsets[1:] - 1], TIE_DIGITS)
+    between = np.column_stack([links.end, links.other, links.edge, goal])
+    kept = np.sort(first_of_each(np.unique(between, axis=0, return_inverse=True)[1], -links.probability))
     return replace(
         links,
-        **{name: getattr(links, name)[kept] for name in ("end", "other", "edge", "probability")},
+        end=links.end[kept],
+        other=links.other[kept],
+        edge=links.edge[kept],
         paths=links.paths.select(kept),
         features={name: values[kept] for name, values in links.features.items()},
+        probability=links.probability[kept],
     )
 
 

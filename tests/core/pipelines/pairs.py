@@ -108,7 +108,7 @@ _SURE = {"model": "@sure.safetensors"}
 RUN_OF = {"segment.rasters": "segment several", "segment.folder": "segment several"}
 WITH: dict[str, dict[str, Any]] = {
     **{f"finetune.{field}": {"class_field": ""} for field in ("rasters", "roads", "aoi", "no_road", "base_model")},
-    # From random weights, since two steps do not better a starter, which would be kept.
+    # From random weights, with live batch norm, since two steps do not better a starter, which would be kept.
     "finetune.masks": {"class_field": "", "roads": "", "base_model": "", "batch_norm": "live"},
     **{f"{job}.masks": {"roads": ""} for job in ("evaluate", "exportchips")},
     "quantize.masks": {**_SURE, "roads": ""},
