@@ -141,6 +141,7 @@ def test_a_network_is_scored_against_the_true_roads(ground, extracted, tmp_path)
     assert f"{scored['APLS_SCORE']:.4f}" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_network_before_is_compared_with_the_one_after(ground, tmp_path):
     reference, lines = lines_of(str(ground.roads))
     after, places = str(tmp_path / "after.gpkg"), str(tmp_path / "places.gpkg")
@@ -201,6 +202,7 @@ def test_a_new_road_becomes_a_change_of_the_extract_that_it_was_found_with(tmp_p
     assert '<node id="-1" lat="52.5000000" lon="13.4010000"/>' in text
 
 
+@pytest.mark.slow
 def test_what_is_new_or_lost_on_an_image_becomes_tasks(ground, tmp_path):
     reference, lines = lines_of(str(ground.roads))
     before = str(tmp_path / "osm.gpkg")

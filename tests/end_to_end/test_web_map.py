@@ -11,6 +11,9 @@ from scripts import headless
 
 from .conftest import write_layer
 
+# `make test` has the pixels of web maps from the plugin's tests of rendering, and jobs on such files from the core's.
+pytestmark = pytest.mark.slow
+
 HALF_WORLD, TILE_PX = 20037508.342789244, 256
 ECCENTRICITY_SQUARED = 0.00669437999014  # of the WGS 84 ellipsoid
 
@@ -96,7 +99,6 @@ def test_a_web_map_gives_the_roads_of_its_pixels(ground, tiles, tmp_path):
     assert (values == wanted).mean() > 0.99
 
 
-@pytest.mark.slow
 def test_a_web_map_is_learned_from_and_scored_as_a_file_of_its_pixels_is(ground, tiles, tmp_path):
     west, south, east, north = _bounds(gdal.Open(str(ground.image)))
     west, south, east, north = west + 20, south + 20, east - 20, north - 20
@@ -115,7 +117,6 @@ def test_a_web_map_is_learned_from_and_scored_as_a_file_of_its_pixels_is(ground,
     assert learned["STEPS"] == 2 and (tmp_path / "model.safetensors").is_file()
 
 
-@pytest.mark.slow
 def test_a_web_map_is_taken_at_the_models_resolution(ground, tiles, tmp_path):
     mask = segment(tiles.source, ground, tiles, tmp_path / "tiles.tif")
     native_units = gdal.Open(tiles.mosaic).GetGeoTransform()[1]

@@ -27,7 +27,7 @@ from training_core.jobs import ExtractRoads, MapRegion, Segment
 from training_core.pipelines import extractroads, mapregion, segment
 from training_core.regions import prediction, tasks
 
-SIDE_PX = 576
+SIDE_PX = 384
 # A fixed size of tiles, since the largest that fits depends on the memory that is free.
 EXACT = {"engine": "native", "precision": "fp32", "halo": "exact", "threads": 1, "tile_px": 768}
 FAST = {**EXACT, "halo": "32"}
@@ -35,8 +35,8 @@ FAST = {**EXACT, "halo": "32"}
 
 @pytest.fixture(scope="module")
 def land(tmp_path_factory):
-    """An image of nine towns side by side."""
-    image = image_of(np.tile(true_roads(), (3, 3)))
+    """An image of four towns side by side."""
+    image = image_of(np.tile(true_roads(), (2, 2)))
     return write_raster(tmp_path_factory.mktemp("land") / "land.tif", image, photometric="rgb")
 
 
@@ -52,8 +52,8 @@ def cut(land, folder, windows):
     return str(folder)
 
 
-# In blocks of 320 pixels, the first has two.
-FOUR = {"nw": (0, 0, 352, 310), "ne": (288, 0, 288, 320), "sw": (0, 300, 300, 276), "se": (290, 288, 286, 288)}
+# In blocks of 208 pixels, the first has two.
+FOUR = {"nw": (0, 0, 234, 206), "ne": (192, 0, 192, 208), "sw": (0, 200, 200, 184), "se": (194, 192, 190, 192)}
 
 
 def map_region(folder, reporter=None, **options):
@@ -80,7 +80,7 @@ def mapped(land, learned, tmp_path_factory):
 
     def map_towns(folder):
         source = cut(land, folder / "scenes", FOUR)
-        return folder, map_region(folder / "out", source=source, model=learned.model, block_px=320, **EXACT)
+        return folder, map_region(folder / "out", source=source, model=learned.model, block_px=208, **EXACT)
 
     return make_once(tmp_path_factory, "region", map_towns)
 
@@ -90,7 +90,7 @@ def test_scenes_that_overlap_give_the_network_of_the_undivided_image(land, learn
     job = ExtractRoads(raster=land, model=learned.model, roads=str(tmp_path / "whole.gpkg"), **EXACT)
     whole = extractroads.run(job, Reporter())
     same, other = same_lines(geopandas.read_file(job.roads), geopandas.read_file(result["roads"]))
-    assert same > 50 and other <= 0.02 * same
+    assert same > 25 and other <= 0.02 * same
     assert (result["count"], result["components"]) == (whole["count"], whole["components"])
     assert result["length_m"] == pytest.approx(whole["length_m"], rel=1e-3)
     assert result["seam_mismatches"] == 0 and not result["partial"]
@@ -131,7 +131,7 @@ def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learne
         base / "out",
         source=str(base / "scenes"),
         model=learned.model,
-        block_px=320,
+        block_px=208,
         roads=str(base / "b.gpkg"),
         **EXACT,
     )
@@ -145,7 +145,7 @@ def test_two_processes_give_the_bytes_and_the_network_of_one(mapped, learned, tm
     base, first = mapped
     exact = {**EXACT, "threads": 2}
     again = map_region(
-        tmp_path / "out", source=str(base / "scenes"), model=learned.model, block_px=320, workers=2, **exact
+        tmp_path / "out", source=str(base / "scenes"), model=learned.model, block_px=208, workers=2, **exact
     )
     assert len(again["throughput"]) == 2 and counts(again) == (4, 0)
     for path in (base / "out" / "masks").iterdir():
@@ -163,7 +163,7 @@ def test_two_workers_of_a_scheduler_give_the_bytes_of_this_process(mapped, learn
         for _ in range(2):
             processes.start_worker()
         processes.wait_for_workers(2)
-        options = {"source": str(base / "scenes"), "model": learned.model, "block_px": 320, **EXACT}
+        options = {"source": str(base / "scenes"), "model": learned.model, "block_px": 208, **EXACT}
         result = map_region(tmp_path / "out", scheduler=processes.address, **options)
     assert len(result["throughput"]) == 2 and counts(result) == (4, 0)
     for path in (base / "out" / "masks").iterdir():
@@ -174,7 +174,7 @@ def test_two_workers_of_a_scheduler_give_the_bytes_of_this_process(mapped, learn
 def test_scenes_that_look_like_noise_are_named(mapped, learned, monkeypatch):
     base, _ = mapped
     monkeypatch.setattr(road_extraction, "_MIN_KM", 0.1)
-    options = {"source": str(base / "scenes"), "model": learned.model, "block_px": 320, **EXACT}
+    options = {"source": str(base / "scenes"), "model": learned.model, "block_px": 208, **EXACT}
     for most_per_km, named in ((60.0, []), (0.1, sorted(FOUR))):
         monkeypatch.setattr(road_extraction, "_MAX_PER_KM", most_per_km)
         heard = []
@@ -206,10 +206,10 @@ def test_items_behind_an_address_are_mapped_though_their_server_is_busy(land, le
 
 
 def test_only_what_has_changed_is_mapped_again(land, learned, tmp_path):
-    source = cut(land, tmp_path / "scenes", {"a": (0, 0, 96, 96), "b": (384, 384, 96, 96)})
+    source = cut(land, tmp_path / "scenes", {"a": (0, 0, 96, 96), "b": (288, 288, 96, 96)})
     options = {"source": source, "model": learned.model}
     map_region(tmp_path / "out", **options)
-    cut(land, tmp_path / "scenes", {"b": (384, 384, 94, 96)})
+    cut(land, tmp_path / "scenes", {"b": (288, 288, 94, 96)})
     assert counts(map_region(tmp_path / "out", **options)) == (1, 1)
     (tmp_path / "out" / "masks" / "a_mask.tif").unlink()
     assert counts(map_region(tmp_path / "out", **options)) == (1, 1)
@@ -260,7 +260,7 @@ def test_without_any_scene_that_can_be_mapped_there_is_no_output(learned, tmp_pa
 
 
 def test_the_area_of_interest_limits_scenes_and_roads(land, learned, tmp_path):
-    source = cut(land, tmp_path / "scenes", {"in": (0, 0, 192, 192), "out": (384, 384, 192, 192)})
+    source = cut(land, tmp_path / "scenes", {"in": (0, 0, 192, 192), "out": (192, 192, 192, 192)})
     corner = NORTH_UP @ (0, 0)
     area = box(corner[0], corner[1] - 120, corner[0] + 120, corner[1])
     result = map_region(
@@ -272,7 +272,7 @@ def test_the_area_of_interest_limits_scenes_and_roads(land, learned, tmp_path):
 
 
 def test_a_scene_in_another_crs_joins_the_same_network(land, learned, tmp_path):
-    source = cut(land, tmp_path / "scenes", {"west": (0, 0, 320, SIDE_PX)})
+    source = cut(land, tmp_path / "scenes", {"west": (0, 0, 214, SIDE_PX)})
     with rasterio.open(land) as dataset:
         transform, width, height = calculate_default_transform(
             dataset.crs, "EPSG:32634", SIDE_PX, SIDE_PX, *dataset.bounds
@@ -283,7 +283,7 @@ def test_a_scene_in_another_crs_joins_the_same_network(land, learned, tmp_path):
     write_raster(tmp_path / "scenes" / "all.tif", values, crs="EPSG:32634", transform=transform, nodata=0)
     result = map_region(tmp_path / "out", source=source, model=learned.model)
     roads = geopandas.read_file(result["roads"])
-    assert result["done"] == 2 and roads.union_all().length > 4000
+    assert result["done"] == 2 and roads.union_all().length > 1800
     assert roads[roads["component"] == 1].union_all().length > 0.8 * roads.union_all().length
 
 
@@ -292,7 +292,7 @@ def test_all_masks_lie_on_the_grid_of_the_finest_scene_and_lines_are_the_same(la
     """Scenes at half the model's pixels, others at the model's; a finer one that comes later moves masks, no road."""
 
     def scenes(*names):
-        places = {"fine": ((0, 0, 200, 300), 0.5), "west": ((0, 0, 320, 300), 1), "east": ((300, 0, 276, 300), 1)}
+        places = {"fine": ((0, 0, 134, 200), 0.5), "west": ((0, 0, 214, 200), 1), "east": ((200, 0, 184, 200), 1)}
         for name in names:
             (column, row, width, height), pixel_m = places[name]
             with rasterio.open(land) as dataset:
@@ -305,11 +305,11 @@ def test_all_masks_lie_on_the_grid_of_the_finest_scene_and_lines_are_the_same(la
     first = map_region(tmp_path / "out", rasters=tuple(scenes("west", "east")), **options)
     before = geopandas.read_file(first["roads"])
     with rasterio.open(tmp_path / "out/masks/east_mask.tif") as mask:
-        assert mask.res == (1, 1) and mask.shape == (300, 276)
+        assert mask.res == (1, 1) and mask.shape == (200, 184)
     every = tuple(scenes("west", "east", "fine"))
     result = map_region(tmp_path / "out", rasters=every, **options)
     on_model = map_region(tmp_path / "model", rasters=every, grid="model", **options)
-    for name, size, left in (("fine", (600, 400), 0), ("west", (600, 640), 0), ("east", (600, 552), 300)):
+    for name, size, left in (("fine", (400, 268), 0), ("west", (400, 428), 0), ("east", (400, 368), 200)):
         for kind in ("mask", "probability"):
             with rasterio.open(tmp_path / f"out/masks/{name}_{kind}.tif") as raster:
                 assert raster.shape == size and raster.transform.almost_equals(
