@@ -50,7 +50,7 @@ def test_rank_0_reports_for_all_and_its_result_is_the_jobs():
             r"\(rank 1 of 2 on .+\) has not answered for \d+ s, and was killed\.",
             marks=[needs_posix, pytest.mark.slow],
         ),
-        (("lose", "fail"), "labels", r"\(rank 1 of 2 on .+\): No road is drawn\."),
+        pytest.param(("lose", "fail"), "labels", r"\(rank 1 of 2 on .+\): No road is drawn\.", marks=pytest.mark.slow),
         pytest.param(("fail", "lose"), "labels", r"^No road is drawn\. Draw some\.$", marks=pytest.mark.slow),
     ],
 )

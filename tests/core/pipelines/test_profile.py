@@ -37,6 +37,7 @@ def profile_all(folder):
     return result, json.loads((folder / "profile.json").read_text()), [message.message for message in messages]
 
 
+@pytest.mark.slow
 def test_a_profile_without_an_image_has_training_and_inference_on_a_generated_scene(profiled):
     result, document, _ = profiled
     assert (result["what"], result["engine"]) == ("training", "native")
@@ -45,6 +46,7 @@ def test_a_profile_without_an_image_has_training_and_inference_on_a_generated_sc
     assert 0 < result["peak_share"] < 1.5 and result["images_per_s"] > 0
 
 
+@pytest.mark.slow
 def test_the_document_holds_the_limits_the_breakdown_and_the_advice(profiled):
     _, document, _ = profiled
     assert document["format"] == "roadseg-profile-1"
@@ -66,6 +68,7 @@ def test_advice_that_options_apply_is_tried(tmp_path, monkeypatch):
     assert 0 < small_tiles["trial"]["after_s"] < small_tiles["trial"]["before_s"]
 
 
+@pytest.mark.slow
 def test_report_and_trace_are_written(profiled):
     result, _, _ = profiled
     with open(result["report"], encoding="utf-8") as file:
