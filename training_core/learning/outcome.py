@@ -1,4 +1,4 @@
-"""Outcome of a fine-tune: interpolation with the base model, calibration, the base model if better, halo and card.
+"""Outcome of a fine-tune: interpolation with the base model, calibration, halo and card.
 
 Scope: a training that has ended. Independent of files.
 """
@@ -13,13 +13,9 @@ from typing import Any
 import torch
 
 from ..events import Reporter
-from ..geodata.grid import Grid
-from ..geodata.pixel_codes import reaches
-from ..geodata.rasters import MODEL
 from ..geodata.sources import source_name
 from ..jobs import FineTune
 from ..jobs.recipe import MUCH_LABELED_PX
-from ..labels.label_offset import direction
 from ..models.engines import NativeEngine
 from ..models.model_card import ModelCard
 from ..segmentation.inference import Predictor
@@ -27,9 +23,8 @@ from ..segmentation.measured import AGREEMENT, middles, sufficient_halo_px
 from ..system import processor
 from ..system.machine import versions
 from .calibration import fit_calibration, with_scaled_logits
-from .history import History, Trained
+from .history import History
 from .setup import Setup, predictor_of
-from .start_comparison import label_shift, relaxed_f1
 from .training_loop import Training
 from .validation import Validation
 
@@ -41,11 +36,6 @@ EXTRAS_FRACTION = 0.05
 FRACTIONS = (0.7, 0.85)
 # Cost in validation F1 that is accepted for that: held-out blocks are in-distribution and do not measure forgetting.
 TOLERANCE = 0.05
-# Labels contradict a start that ranks labeled road so far below other ground (area under the ROC curve). Nothing was
-# learned below this fraction of the possible gain over taking everything for road.
-CONTRADICTION, MIN_LEARNED = 0.35, 0.1
-_REDRAW = "Check that all roads of the labeled area are drawn, and nothing else; draw more, elsewhere."
-_MOVE = "Move the drawn roads onto the images (move_roads), or check the coordinate systems."
 # Options of the recipe that are stored in the model file.
 _STORED = ("batch_size", "accumulation", "optimizer", "learning_rate", "encoder_rate", "frozen_stages", "seed")
 
@@ -80,52 +70,6 @@ def calibrate(training: Training) -> None:
     training.best_so_far = dataclasses.replace(best, weights=with_scaled_logits(best.weights, scale, shift))
 
 
-def start_if_better(setup: Setup, training: Training, result: Validation, reporter: Reporter) -> str:
-    """Replace the best weights by the start's if these find held-out roads better; return why, or nothing.
-
-    Labels beside the roads that the start sees have the same effect. A start that does not know all bands and classes
-    is not compared.
-    """
-    start, card, blocks = setup.start, setup.start.card, training.blocks[: result.blocks]
-    if not start.knows_roads or card is None:
-        return ""
-    bands = card.bands if card.scaling == MODEL else setup.images[0].bands
-    seen = [dataclasses.replace(block, image=dataclasses.replace(block.image, bands=bands)) for block in blocks]
-    found, threshold = training.validated(predictor_of(setup, start.base_weights), seen), card.threshold
-    shift = label_shift(blocks, found.probability)
-    before, after, anything = (
-        relaxed_f1(blocks, [reaches(each, limit) for each in of.probability], shift)
-        for of, limit in ((found, threshold), (result, training.best.threshold), (found, 0.0))
-    )
-    # Only a model that was validated may deny the labels; and little more than all ground taken for road is nothing.
-    contradicts = "f1" in card.metrics and found.confusion.ranking() < CONTRADICTION
-    is_kept = contradicts or any(shift) or before >= after or after - anything < MIN_LEARNED * (1 - anything)
-    compared = (
-        f"Relaxed F1 on {len(blocks)} held-out blocks is {before:.3f} for the base model and {after:.3f} for the "
-        "fine-tuned one."
-    )
-    if not is_kept:
-        reporter.log(compared)
-        return ""
-    cause, remedy = "the labels contradict what it sees" if contradicts else "nothing was gained", _REDRAW
-    if any(shift):
-        offset = _offset(blocks[0].image.grid, shift)
-        cause, remedy = f"the labels seem to lie {offset} of the roads that it sees", _MOVE
-    why = f"The base model is kept unchanged, since {cause}. {compared} {remedy}"
-    scores = found.confusion.scores(threshold)
-    training.best_so_far = Trained(start.base_weights, found.confusion, threshold, scores)
-    training.history.notes.append(why)
-    reporter.warning(why)
-    return why
-
-
-def _offset(grid: Grid, shift: tuple[int, int]) -> str:
-    """Return the distance and direction on the ground of an offset in rows and columns."""
-    ground = grid.metric_transform
-    east_m, north_m = ground.a * shift[1] + ground.b * shift[0], ground.d * shift[1] + ground.e * shift[0]
-    return f"about {math.hypot(east_m, north_m):.0f} m to the {direction(east_m, north_m)}"
-
-
 def interpolated(
     base: dict[str, torch.Tensor], tuned: dict[str, torch.Tensor], fraction: float
 ) -> dict[str, torch.Tensor]:
@@ -144,7 +88,7 @@ def describe(
 ) -> ModelCard:
     """Return the model's card, with its class accuracy and the halo that its tiles need."""
     job, images, start, history = setup.job, setup.images, setup.start, training.history
-    if start.card and training.best.weights is start.base_weights:  # see `start_if_better`
+    if start.card and training.best.weights is start.base_weights:  # see `start_check`
         return dataclasses.replace(
             start.card,
             architecture=start.architecture,

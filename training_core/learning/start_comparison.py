@@ -1,4 +1,4 @@
-"""Comparison of a fine-tune with its start: relaxed F1 on held-out blocks, and the offset of labels from roads.
+"""Measures of a fine-tune and its start: relaxed F1 on held-out blocks, and the offset of labels from roads.
 
 Labels beside the roads are learned like true ones, and held-out labels then favor the result. So the start's
 probability gives their offset. Scope: labels and probability of blocks. Independent of training and of files.
@@ -26,7 +26,7 @@ REACH_M, MIN_OFFSET_M, ELSEWHERE_M, MIN_GAIN, MIN_FIT = 40.0, 3.0, 8.0, 1.15, 0.
 MAX_BLOCKS, MAX_REACH_PX = 64, 150
 
 
-def relaxed_f1(blocks: Sequence[Block], masks: Sequence[np.ndarray], shift: tuple[int, int]) -> float:
+def relaxed_f1(blocks: Sequence[Block], masks: Sequence[np.ndarray], shift: tuple[int, int] = (0, 0)) -> float:
     """Return the relaxed F1 of masks, (height, width) bool, with the labels at an offset of rows and columns."""
     counts, margin, (down, right) = RelaxedCounts(), max(map(abs, shift)), shift
     for block, mask in zip(blocks, masks):

@@ -188,7 +188,7 @@ class Training:
         self._clock, self._throughput = Clock(recipe, trainer.pixels_per_step), Throughput()
         self._began_s = time.monotonic() - self.history.elapsed_s
         self._reported_s = -REPORT_INTERVAL_S
-        self._has_diverged = False
+        self._has_ended = False
 
     @property
     def best(self) -> Trained:
@@ -204,13 +204,17 @@ class Training:
         first validation.
         """
         with closing(batches):
-            while not self._has_diverged and not (self.history.validations and self._done >= 1):
+            while not self._has_ended and not (self.history.validations and self._done >= 1):
                 self._reporter.check_cancelled()
                 self._step(*next(batches))
                 if self._is_validation_due():
                     self.validate()
-                if not self._has_diverged:
+                if not self._has_ended:
                     keep(self)
+
+    def end(self) -> None:
+        """Take no further step; there are best weights already."""
+        self._has_ended = True
 
     def validate(self) -> None:
         """Validate, and keep the weights if their F1 is the best so far.
@@ -243,10 +247,10 @@ class Training:
         if self.best_so_far is None or scores.f1 > self.best.scores.f1:
             self.best_so_far = dataclasses.replace(state, weights=self.trainer.weights())
         history.elapsed_s = self._elapsed_s()
-        # Reserve time for the validations at the end: one like this one, that of the best weights, and of the start.
+        # Reserve time for the validations at the end: one like this one, and that of the best weights.
         all_s = found.seconds * sum(block.px for block in self.blocks) / found.px
         last_s = min(all_s, LAST_VALIDATION_FRACTION * self._clock.budget_s)
-        self._clock.reserved_s = found.seconds + 2 * max(found.seconds, last_s)
+        self._clock.reserved_s = found.seconds + max(found.seconds, last_s)
         self._end_early()
 
     def _end_early(self) -> None:
@@ -272,9 +276,8 @@ class Training:
 
     def score_best(self, predictor: Predictor) -> Validation:
         """Validate the best weights once more, on more held-out blocks where the time allows; updates `best`."""
-        history = self.history
-        count, limit_s = self._clock.affordable(self.blocks, LAST_VALIDATION_FRACTION)
-        found = self.validated(predictor, self.blocks[: max(count, history.validation_blocks)], limit_s)
+        history, (count, limit_s) = self.history, self.affordable_blocks()
+        found = self.validated(predictor, self.blocks[:count], limit_s)
         self.best_so_far = best_at_threshold(self.best.weights, found.confusion)
         if history.validation_blocks < len(self.blocks):
             history.notes.append(
@@ -283,11 +286,21 @@ class Training:
             )
         return found
 
-    def validated(self, predictor: Predictor, blocks: Sequence[Block], limit_s: float = math.inf) -> Validation:
-        """Validate weights after the training, on some held-out blocks, or as many as fit into `limit_s`."""
+    def affordable_blocks(self) -> tuple[int, float]:
+        """Return how many held-out blocks may be validated before the training or after it, and in how many seconds."""
+        count, limit_s = self._clock.affordable(self.blocks, LAST_VALIDATION_FRACTION)
+        return max(count, self.history.validation_blocks), limit_s
+
+    def validated(
+        self, predictor: Predictor, blocks: Sequence[Block], limit_s: float = math.inf, part: str = "validation"
+    ) -> Validation:
+        """Validate weights before the training or after it, on some held-out blocks, or as many as fit into `limit_s`.
+
+        The time counts as that of a `part`.
+        """
         began_s, history = self._elapsed_s(), self.history
-        found = validate(predictor, blocks, history.validation_blocks, limit_s)
-        history.timings_s["validation"] += found.seconds
+        found = validate(predictor, blocks, history.validation_blocks or MIN_BLOCKS, limit_s)
+        history.timings_s[part] = history.timings_s.get(part, 0.0) + found.seconds
         history.elapsed_s += self._elapsed_s() - began_s
         return found
 
@@ -333,6 +346,6 @@ class Training:
         remedy = "Lower the learning rate (learning_rate)."
         if self.best_so_far is None:
             raise JobError(message, remedy)
-        self._has_diverged = True
+        self.end()
         self.history.notes.append(message)
         self._reporter.warning(f"{message} The best model so far is kept. {remedy}")

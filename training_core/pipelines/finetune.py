@@ -23,10 +23,11 @@ from ..labels.labeled_images import LabeledImage, summary_of
 from ..labels.training_images import read_training_images
 from ..learning.checkpoint import Checkpoint, CheckpointWriter, checkpoint_path, identify, read_former, take_over
 from ..learning.history import History
-from ..learning.outcome import affordable_px, calibrate, describe, interpolate, start_if_better
+from ..learning.outcome import affordable_px, calibrate, describe, interpolate
 from ..learning.plan import Fit, Plan, encoder_rate, plan_from_document, room_for, room_on
 from ..learning.setup import Setup, Way, chip_side_px, predictor_of, start_model
 from ..learning.share import ALL
+from ..learning.start_check import StartCheck, check_labels, start_if_better
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Batches, Training
 from ..learning.trial import plan_by_trial
@@ -95,14 +96,16 @@ def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str
         setup, training, batches = _set_up(job, reporter, ranks)
         history, engine = training.history, setup.plan.engine
         history.timings_s["set-up"] = history.timings_s.get("set-up", 0.0) + time.perf_counter() - began_s
-        is_stopped, parallel = _train(setup, training, batches, reporter, ranks)
-        interpolate(setup, training, reporter)
-        calibrate(training)
-        predictor = predictor_of(setup, training.best.weights)
-        validation = training.score_best(predictor)
-        why_start = start_if_better(setup, training, validation, reporter)
-        if why_start:
+        is_stopped, parallel, start = _train(setup, training, batches, reporter, ranks)
+        why_start = start.misfit
+        if not why_start:
+            interpolate(setup, training, reporter)
+            calibrate(training)
             predictor = predictor_of(setup, training.best.weights)
+            validation = training.score_best(predictor)
+            why_start = start_if_better(setup, training, start, validation, reporter)
+        if why_start:
+            predictor, validation = predictor_of(setup, training.best.weights), cast(Validation, start.found)
         began_s = time.perf_counter()
         card = describe(setup, training, predictor, validation, reporter)
         history.timings_s["halo measurement"] = time.perf_counter() - began_s
@@ -139,14 +142,18 @@ def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str
 
 def _train(
     setup: Setup, training: Training, batches: Batches, reporter: Reporter, ranks: Optional[Ranks]
-) -> tuple[bool, Optional[ParallelFigures]]:
-    """Train to the end, writing checkpoints; return whether the user stopped it before, and how the ranks did."""
+) -> tuple[bool, Optional[ParallelFigures], StartCheck]:
+    """Train to the end, writing checkpoints, if the labels fit the base model.
+
+    Returns whether the user stopped it before the end, how the ranks did, and the check of the base model.
+    """
     writer = CheckpointWriter(checkpoint_path(setup.job.model), setup.identity, setup.plan.engine, reporter)
     leading = ranks.leading(training) if ranks else nullcontext()
     # The writer, so that a stopped run can be resumed.
     with work.critical_section(), setup.plan.engine.guard(), writer, leading as meter:
+        start = check_labels(setup, training, reporter)
         is_stopped = writer.run(training, batches, setup.job.keep_best)
-    return is_stopped, ParallelFigures(**meter.read()) if meter else None
+    return is_stopped, ParallelFigures(**meter.read()) if meter else None, start
 
 
 def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[Setup, Training, Batches]:

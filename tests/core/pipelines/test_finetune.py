@@ -248,6 +248,15 @@ def test_where_labels_are_wrong_the_base_model_is_handed_over_and_the_reason_is_
     assert why in [event.message for event in events if isinstance(event, Warning)]
     assert any(note in why for note in card.training["notes"]) and "base model is kept" in report.read_text("utf-8")
     assert ("17 m to the south-east" in why and "move_roads" in why) == (kind == "beside")
+    assert result["steps"] == 0  # they are not learned first
+
+
+def test_where_nothing_is_gained_the_base_model_is_handed_over(town, learned, tmp_path):
+    options = on_town(town, base_model=learned.model, steps=2, learning_rate=1.0)
+    result, network, _ = fine_tune(tmp_path, **options)
+    assert "nothing was gained" in result["why_base_model"] and result["steps"] == 2
+    base = load_network(learned.model)[0].state_dict()
+    assert all(torch.equal(value, base[name]) for name, value in network.state_dict().items())
 
 
 @pytest.mark.slow
