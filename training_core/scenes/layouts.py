@@ -38,7 +38,7 @@ def mixed(side_m: float, rng: np.random.Generator) -> Sketch:
         if urbanity > 0.35 and rng.random() < 0.3:
             streets.append(Street("residential", _blind_alley(block, rng.uniform(0.45, 0.6), rng)))
             dead_ends.append(streets[-1].line.coords[-1])
-        elif urbanity <= 0.35 and rng.random() < 0.75:
+        elif (urbanity <= 0.35 and rng.random() < 0.75) or not streets:
             share = 1 if rng.random() < 0.6 else rng.uniform(0.5, 0.8)
             streets.append(Street("track", _blind_alley(block, share, rng, swing=rng.uniform(-0.22, 0.22))))
     return Sketch(streets, dead_ends, bend, towns)

@@ -49,6 +49,11 @@ def test_every_layout_keeps_to_the_contract_of_roads(layout, seed):
         assert roads.bridge.iloc[list(pair)].sum() == 1
 
 
+def test_the_smallest_scenes_are_planned_though_some_have_no_road():
+    counts = [len(plan_streets(16.0, "mixed", np.random.default_rng(seed)).roads) for seed in range(40)]
+    assert 0 < sum(count > 0 for count in counts) < 40
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_a_motorway_is_crossed_on_bridges_and_left_by_ramps(seed):
     roads = streets("highway", seed).roads
