@@ -1,4 +1,4 @@
-"""Check of the base model on held-out blocks: whether labels fit it before the first step, and which is better at the end.
+"""Check of the base model on held-out blocks: do labels fit it, before the first step; which is better, at the end.
 
 Labels that do not fit the roads that it sees are told at once, not after minutes of learning them.
 
@@ -16,6 +16,7 @@ from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import reaches
 from ..geodata.rasters import MODEL
+from ..jobs import IMAGENET
 from ..labels.label_offset import direction
 from .history import Trained
 from .setup import Setup, predictor_of
@@ -65,7 +66,8 @@ def check_labels(setup: Setup, training: Training, reporter: Reporter) -> StartC
         misfit = f"{why} {score}, and {relaxed_f1(blocks, masks, shift):.3f} with the labels moved back. {_MOVE}"
     # Only a model that was validated may deny the labels.
     elif "f1" in card.metrics and found.confusion.ranking() < CONTRADICTION:
-        misfit = f"{_KEPT}, and nothing is learned, since the labels contradict what it sees. {score}. {_REDRAW}"
+        why = f"{_KEPT}, and nothing is learned, since the labels contradict what it sees. {score}."
+        misfit = f"{why} {_REDRAW} For images of another kind, choose another base model ({IMAGENET})."
     else:
         reporter.log(f"{score}.")
         return StartCheck(found)
