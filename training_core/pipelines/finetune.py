@@ -153,7 +153,8 @@ def _train(
     with work.critical_section(), setup.plan.engine.guard(), writer, leading as meter:
         start = check_labels(setup, training, reporter)
         is_stopped = writer.run(training, batches, setup.job.keep_best)
-    return is_stopped, ParallelFigures(**meter.read()) if meter else None, start
+    figures = meter.read() if meter else None  # which all ranks read together
+    return is_stopped, ParallelFigures(**figures) if figures and not start.misfit else None, start
 
 
 def _set_up(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> tuple[Setup, Training, Batches]:
