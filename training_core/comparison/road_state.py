@@ -225,8 +225,7 @@ def stretches_of(
     # Each place stands for an equal part of its line.
     part_m = roads.length_m[places.edge] / np.bincount(places.edge)[places.edge]
     kind = without_flicker(places.edge, part_m, kind, min_stretch_m)
-    run, first = runs_of(places.edge, kind)
-    last = np.append(first[1:], len(kind))[: len(first)] - 1
+    run, first, last = runs_of(places.edge, kind)
     is_known = (np.isfinite(lost) | is_wet) & is_inside
 
     def share(chosen: np.ndarray) -> np.ndarray:
