@@ -23,16 +23,9 @@ from ..geodata.vectors import carried_fields, read_layer, require_features, requ
 from ..networks.road_graph import RoadGraph
 from .routes import RouteCosts, Sites, from_nearest, least_costs, snap, to_all
 
-CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = (
-    "cut off",
-    "interrupted",
-    "longer",
-    "never connected",
-    "no road near",
-    "newly reachable",
-    "reachable",
-)
-STATUSES = (CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE)  # the worst first
+CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = STATUSES = (  # the worst first
+    "cut off", "interrupted", "longer", "never connected", "no road near", "newly reachable", "reachable"
+)  # fmt: skip
 # With less closed road than this on the route, a place is only interrupted: by gaps too short to be classified as lost.
 _NOTHING_M = 0.5
 # Fraction of interrupted places from which these cause a warning.

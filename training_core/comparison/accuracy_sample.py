@@ -19,6 +19,7 @@ import pandas
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from ..geodata.parallel_arrays import first_of_each
 from ..jobs.accuracy import LENGTH, NUMBER, STRATUM, STRATUM_SIZE
 from ..jobs.accuracy_estimates import CROSSING, SAMPLED
 from ..jobs.review import CHANGE, REVIEW
@@ -153,9 +154,7 @@ def _transects(
     whole = shapely.linestrings(np.stack([begin, begin + step], axis=1))
     # Of several parts inside the area, the one through the point.
     parts, transect = shapely.get_parts(shapely.intersection(whole, area), return_index=True)
-    distance_m = shapely.distance(parts, shapely.points(points)[transect])
-    order = np.lexsort((distance_m, transect))
-    return parts[order[np.unique(transect[order], return_index=True)[1]]]
+    return parts[first_of_each(transect, shapely.distance(parts, shapely.points(points)[transect]))]
 
 
 def _mixed(parts: list[tuple[np.ndarray, str, str, float]], generator: np.random.Generator) -> geopandas.GeoDataFrame:

@@ -116,7 +116,6 @@ def _kinds_of_ends(new: Lines, matched: np.ndarray, ends: np.ndarray, join_m: fl
 
 def _junctions(roads: RoadGraph, places: Places) -> _Vertices:
     """Return places on roads, each at the nearest vertex if that is near enough."""
-    # The nearest vertex takes the place if it is near enough, with its line and measure.
     points = roads.points_at(places)
     gap_m, vertex = cKDTree(roads.graph.points).query(points, distance_upper_bound=_VERTEX_M)
     at_vertex = np.isfinite(gap_m)

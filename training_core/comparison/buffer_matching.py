@@ -85,9 +85,8 @@ def _within_capsule(
     axis_m = np.hypot(*axis.T)
     axis = axis / axis_m[:, None]
     away = begin - one
-    along = _within_band((away * axis).sum(axis=1), (heading * axis).sum(axis=1), np.zeros(len(axis)), axis_m)
-    sideways = np.full(len(axis), radius_m)
-    aside = _within_band(_cross(axis, away), _cross(axis, heading), -sideways, sideways)
+    along = _within_band((away * axis).sum(axis=1), (heading * axis).sum(axis=1), 0.0, axis_m)
+    aside = _within_band(_cross(axis, away), _cross(axis, heading), -radius_m, radius_m)
     low, high = np.maximum(along[0], aside[0]), np.minimum(along[1], aside[1])
     parts.append((np.where(low <= high, low, np.inf), np.where(low <= high, high, -np.inf)))
     # The union of disks and rectangle is convex, so its interval reaches from the least start to the greatest end.
@@ -106,7 +105,7 @@ def _within_disk(
 
 
 def _within_band(
-    position: np.ndarray, speed: np.ndarray, low: np.ndarray, high: np.ndarray
+    position: np.ndarray, speed: np.ndarray, low: float, high: np.ndarray | float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the interval in which position + t * speed lies between two bounds."""
     # Times at which both bounds are crossed; without movement, always or never.

@@ -37,10 +37,8 @@ MAX_PARTS = 1_000_000
 _MAX_LENGTH_M = 4e7
 # What a mapper is to do, by change; the measure is a length, or the offset of a displaced road.
 _INSTRUCTIONS = {
-    NEW: (
-        "The image shows a road here{measure} that the map lacks. If you see it, too, draw it and choose its "
-        "class. If it is drawn already, check it."
-    ),
+    NEW: "The image shows a road here{measure} that the map lacks. If you see it, too, draw it and choose its class. "
+    "If it is drawn already, check it.",
     LOST: "The map has a road here{measure} that the image does not show. It may only be hidden, as under trees: "
     "change the map only if you see that the road is gone.",
     DISPLACED: "The image shows this road beside its place on the map{measure}. Check the offset of your imagery "
@@ -52,7 +50,7 @@ _INSTRUCTIONS = {
     "bridges are still there.",
     GAP: "Two roads end near each other here{measure} and may be connected. If you see a road between them, draw it.",
     DEAD_END: "A dead-end road{measure} may be missing here. If you see it, draw it.",
-    APART: ("A road here is not connected to the nearest other one{measure}. If you see a road between them, draw it."),
+    APART: "A road here is not connected to the nearest other one{measure}. If you see a road between them, draw it.",
 }
 
 
@@ -140,7 +138,6 @@ def _split(shapes: np.ndarray, job: MakeChallenge) -> tuple[np.ndarray, np.ndarr
             f"most {MAX_PARTS:,} can become tasks.",
             "Raise the longest stretch (max_length_m), or take a part of the layer.",
         )
-    # As many equal parts of each line as are short enough.
     line = np.repeat(np.arange(len(shapes)), counts)
     part_m = (shapely.length(shapes) / counts)[line]
     number = ranges(np.zeros_like(counts), counts)
@@ -159,8 +156,7 @@ def _breaks(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
     }
     # A feature may have several points, and a layer longitudes beyond 180 degrees.
     points = cut_at_antimeridian(shapely.centroid(layer.geometry.to_crs(_WGS84).to_numpy()))
-    tasks = geopandas.GeoDataFrame(columns, geometry=points, crs=_WGS84)
-    return _with_middles(tasks)
+    return _with_middles(geopandas.GeoDataFrame(columns, geometry=points, crs=_WGS84))
 
 
 def _numbers(layer: geopandas.GeoDataFrame, name: str, largest: float) -> np.ndarray:

@@ -23,18 +23,7 @@ from ..geodata.parallel_arrays import selected
 from ..geodata.vectors import carried_fields, require_fields, with_names
 from ..jobs import CompareNetworks
 from ..jobs.fields import word_in
-from ..jobs.review import (
-    ACCEPTED,
-    CHANGE,
-    CHANGES,
-    DRAWN,
-    REJECTED,
-    REVIEW,
-    REVIEW_WORDS,
-    REVIEWED,
-    STATUS,
-    verdict_of,
-)
+from ..jobs.review import ACCEPTED, CHANGE, CHANGES, DRAWN, REJECTED, REVIEW, REVIEW_WORDS, REVIEWED, STATUS, verdict_of
 from ..networks.lines import as_in_file, drawn_places
 from ..system.machine import versions
 from .accessibility import counts
@@ -233,12 +222,7 @@ _SHOWN = 3
 
 
 def known_only(
-    layer: geopandas.GeoDataFrame,
-    field: str,
-    known: Collection[str],
-    purpose: str,
-    path: str,
-    reporter: Reporter,
+    layer: geopandas.GeoDataFrame, field: str, known: Collection[str], purpose: str, path: str, reporter: Reporter
 ) -> geopandas.GeoDataFrame:
     """Return the features of a layer whose `field` has a known word, with that word as it is known.
 

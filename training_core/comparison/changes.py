@@ -125,7 +125,6 @@ def _displacements(rest: _Remainder, other: _Remainder, job: CompareNetworks) ->
 
 def _pieces(parts: Intervals) -> tuple[Intervals, np.ndarray]:
     """Return intervals cut into equal pieces that are short enough, and the number of each piece's interval."""
-    # As many equal pieces of each interval as are short enough.
     lengths_m = parts.end_m - parts.begin_m
     counts = np.ceil(lengths_m / _PIECE_M).astype(np.int64)
     interval = np.repeat(np.arange(len(counts)), counts)
@@ -147,8 +146,7 @@ def _settled(
     """Return pieces, which cover their lines in order, merged into segments none of which is too short."""
     length_m = pieces.end_m - pieces.begin_m
     kind = without_flicker(pieces.edge, length_m, kind, min_stretch_m)
-    run, first = runs_of(pieces.edge, kind)
-    last = np.append(first[1:], len(kind))[: len(first)] - 1
+    run, first, last = runs_of(pieces.edge, kind)
     # The offset of a run is the mean of its displaced pieces by their length.
     moved = np.isfinite(offset_m)
     moved_m = np.bincount(run[moved], length_m[moved], minlength=len(first))
@@ -158,17 +156,17 @@ def _settled(
     return intervals, kind[first], np.where(kind[first] == DISPLACED, mean_m, np.nan)
 
 
-def runs_of(edge: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of each piece's run (of one kind on one line), and the first piece of each run."""
+def runs_of(edge: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the number of each piece's run (of one kind on one line), and the first and last piece of each run."""
     begins = np.ones(len(edge), dtype=bool)
     begins[1:] = (np.diff(edge) != 0) | (np.diff(kind) != 0)
-    return np.cumsum(begins) - 1, np.flatnonzero(begins)
+    return np.cumsum(begins) - 1, np.flatnonzero(begins), np.flatnonzero(np.roll(begins, -1))
 
 
 def without_flicker(edge: np.ndarray, length_m: np.ndarray, kind: np.ndarray, min_stretch_m: float) -> np.ndarray:
     """Return the kinds of pieces after short runs, the shortest first, took the kind of their longer neighbor."""
     while len(kind):
-        run, first = runs_of(edge, kind)
+        run, first, _ = runs_of(edge, kind)
         run_m, run_kind = np.bincount(run, length_m), kind[first]
         # Lengths of each run's neighbors on the same line, -1 where there is none.
         goes_on = np.append(edge[first][1:] == edge[first][:-1], False)

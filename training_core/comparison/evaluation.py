@@ -257,9 +257,8 @@ def scored_places(
 ) -> list[ScoredPlace]:
     """Return the squares of PANEL_PX of an image with the most road, and those with the most wrong pixels.
 
-    Truth is (height, width), uint8: 0 background, 1 road, 255 ignored. Probability is (height, width), uint8: 0 to 254
-    for 0 to 1, 255 no data. From the threshold on a pixel is road. `read` is as `Image.read`, in pixels of the truth,
-    and returns the named bands. There are `count` squares of either kind, at most.
+    Truth and probability are as in `Panel`; from the threshold on a pixel is road. `read` is as `Image.read`, in pixels
+    of the truth, and returns the named bands. There are `count` squares of either kind, at most.
     """
     is_road = truth == ROAD
     is_wrong = (reaches(probability, threshold) != is_road) & (truth != IGNORE)

@@ -51,7 +51,7 @@ from ..geodata.grid import Grid
 from ..geodata.parallel_arrays import concatenated, ranges, selected
 from ..geodata.pixel_codes import CERTAIN, IGNORE, ROAD
 from ..geodata.road_raster import RoadRaster, array_raster
-from ..jobs import NetworkOptions, Vectorize
+from ..jobs import NetworkOptions, ScoreNetwork, Vectorize
 from ..networks.lines import make_lines
 from ..networks.road_graph import (
     Places,
@@ -63,7 +63,6 @@ from ..networks.road_graph import (
     places_along,
 )
 
-SNAP_M, SPACING_M = 4.0, 50.0
 # An edge shorter than this fraction of the spacing has only its nodes as control points.
 _SHORTEST = 0.75
 # A path is routable in the other graph if their lengths differ by no more than this fraction, and by rounding.
@@ -101,8 +100,8 @@ def score_apls(
     truth: RoadGraph,
     proposal: RoadGraph,
     reporter: Reporter,
-    snap_m: float = SNAP_M,
-    spacing_m: float = SPACING_M,
+    snap_m: float = ScoreNetwork.snap_m,
+    spacing_m: float = ScoreNetwork.spacing_m,
     by_time: bool = False,
 ) -> Apls:
     """Return the APLS of two graphs, in one plane, without nodes of degree 2.
@@ -220,7 +219,6 @@ def mean_apls(
     return float(np.mean(scores)) if scores else None
 
 
-SEED_M, RADIUS_M, HOLE_M, INTERVAL_M = 30.0, 300.0, 8.0, 5.0
 # Seeds whose paths are held at once, and the tolerance of distances for rounding.
 _SEEDS, _ROUNDING_M = 256, 1e-6
 
@@ -258,10 +256,10 @@ def score_topo(
     truth: RoadGraph,
     proposal: RoadGraph,
     reporter: Reporter,
-    radius_m: float = RADIUS_M,
-    hole_m: float = HOLE_M,
-    seed_m: float = SEED_M,
-    interval_m: float = INTERVAL_M,
+    radius_m: float = ScoreNetwork.radius_m,
+    hole_m: float = ScoreNetwork.hole_m,
+    seed_m: float = ScoreNetwork.seed_m,
+    interval_m: float = ScoreNetwork.interval_m,
 ) -> Topo:
     """Return the TOPO score of two graphs, in one plane, without nodes of degree 2; see the module for distances."""
     seeds, partners = _seeds(truth, proposal, seed_m, hole_m)

@@ -225,12 +225,8 @@ def stretches_of(
     # Each place stands for an equal part of its line.
     part_m = roads.length_m[places.edge] / np.bincount(places.edge)[places.edge]
     kind = without_flicker(places.edge, part_m, kind, min_stretch_m)
-    run, first = runs_of(places.edge, kind)
-    last = np.append(first[1:], len(kind))[: len(first)] - 1
+    run, first, last = runs_of(places.edge, kind)
     is_known = (np.isfinite(lost) | is_wet) & is_inside
-
-    def share(chosen: np.ndarray) -> np.ndarray:
-        return np.bincount(run[chosen], minlength=len(first)) / np.bincount(run)
 
     def mean(values: np.ndarray) -> np.ndarray:
         known = np.isfinite(values) & is_inside
@@ -239,7 +235,8 @@ def stretches_of(
         return np.divide(total, count, out=np.full(len(first), np.nan), where=count > 0)
 
     def most(images: np.ndarray, least: float) -> np.ndarray:
-        shares = np.stack([share(is_known & (images == number)) for number in range(len(looks))])
+        counts = [np.bincount(run[is_known & (images == each)], minlength=len(first)) for each in range(len(looks))]
+        shares = np.stack(counts) / np.bincount(run)
         return np.where((shares.max(axis=0) > 0) & (shares.max(axis=0) >= least), shares.argmax(axis=0), -1)
 
     begin_m, end_m = places.along_m - part_m / 2, places.along_m + part_m / 2

@@ -25,8 +25,6 @@ from .status_results import Summary
 # Sides of a picture of all roads, and of a place: pixels, and meters on the ground at least and around a stretch.
 _WIDTH_PX, _HEIGHT_PX, _PLACE_PX = 1000, 1200, 480
 _PLACE_M, _AROUND_M = 160.0, 50.0
-
-
 # Number of places of each list that have a picture; and the brightness where there is no data.
 _PLACES, _GRAY = 4, 225
 

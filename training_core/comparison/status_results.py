@@ -125,11 +125,8 @@ def find_results(job: RoadStatus, asked: Asked, roads: RoadGraph, stretches: Str
 
 def _numbered(decides: np.ndarray) -> Any:
     """Return the number of each check, from 1, the one that decides most first; empty for all but the first ones."""
-    order = np.argsort(-np.nan_to_num(decides), kind="stable")[:MAX_CHECKS]
-    order = order[np.nan_to_num(decides)[order] > 0]
-    numbers = pandas.array([pandas.NA] * len(decides), dtype="Int64")
-    numbers[order] = np.arange(1, len(order) + 1)
-    return numbers
+    numbers = pandas.Series(-decides).where(decides > 0).rank(method="first")
+    return numbers.where(numbers <= MAX_CHECKS).astype("Int64").array
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,7 @@ from ..geodata.road_classes import ClassRaster, RoadClass
 from ..geodata.road_raster import pixels_at
 from ..jobs.review import MACHINE, STATUS
 from ..networks.cleaning import median_of_lines
-from ..networks.dual_carriageways import (
-    ParallelLines,
-    carriageway_tags,
-    left_fraction,
-    other_carriageway,
-    runs_against,
-)
+from ..networks.dual_carriageways import ParallelLines, carriageway_tags, left_fraction, other_carriageway, runs_against
 from ..networks.graph import Graph, reversed_edges, scaled, select_edges
 from ..networks.link_prediction import logistic
 from ..networks.network_tables import SPEED, osm_tags

@@ -91,9 +91,7 @@ class Field:
 
 
 def find_field(
-    points: np.ndarray,
-    measure: Callable[[np.ndarray, float], Offsets],
-    turns: Sequence[tuple[float, float]],
+    points: np.ndarray, measure: Callable[[np.ndarray, float], Offsets], turns: Sequence[tuple[float, float]]
 ) -> Field:
     """Return the field that brings points on lines, (n, 2) float64, onto roads: n is at least 1.
 

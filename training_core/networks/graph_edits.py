@@ -12,7 +12,7 @@ import shapely
 
 from ..geodata.parallel_arrays import offsets_of
 from .graph import Graph, join_nodes, select_edges
-from .surroundings import Paths, straight_paths
+from .surroundings import Paths
 
 # Places closer together than this, in the unit of length, are one.
 _SAME_PLACE = 1e-6
@@ -20,17 +20,14 @@ _SAME_PLACE = 1e-6
 LEFT, TOP, RIGHT, BOTTOM, WITHIN = 0, 1, 2, 3, -1
 
 
-def link(
-    graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], is_bridge: np.ndarray, paths: Optional[Paths] = None
-) -> Graph:
+def link(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], is_bridge: np.ndarray, paths: Paths) -> Graph:
     """Return the graph with edges between (k, 2) int64 pairs of its nodes, noded where they cross other edges.
 
     A crossing cuts an edge in two; a part without length is dropped. The (m,) bool `is_bridge` marks edges that are
     crossed without a node. The (k,) int64 `origin` is that of each new edge where the graph's edges have one. `paths`
-    are their courses from first to second node; straight by default.
+    are their courses from first to second node.
     """
     # New edges follow the graph's. The ends of their paths are the nodes, exactly.
-    paths = paths or straight_paths(*graph.nodes[pairs].transpose(1, 0, 2))
     points = paths.points.copy()
     points[paths.offsets[:-1]], points[paths.offsets[1:] - 1] = graph.nodes[pairs[:, 0]], graph.nodes[pairs[:, 1]]
     linked = Graph(

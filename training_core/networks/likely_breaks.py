@@ -38,10 +38,8 @@ def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Su
     was considered. The graph comes from `join_likely`, in meters, and still has the dead ends and short components that
     are removed later.
     """
-    gaps, gap_probability = (
-        links.paths.shapes()[links.outcome == UNLIKELY],
-        links.probability[links.outcome == UNLIKELY],
-    )
+    is_gap = links.outcome == UNLIKELY
+    gaps, gap_probability = links.paths.shapes()[is_gap], links.probability[is_gap]
     if not len(graph.edges):
         return _ranked(np.full(len(gaps), GAP), gaps, np.zeros(len(gaps)), gap_probability)
     apart, apart_probability = _paths_between_components(graph, gaps, surroundings)

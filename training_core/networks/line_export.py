@@ -43,7 +43,7 @@ from .lines import (
     lines_in,
     shared_plane,
 )
-from .network_tables import TRAVEL_TIME, to_tables
+from .network_tables import TRAVEL_TIME, geodesic_lengths
 from .noding import node_lines
 
 PURPOSE = "lines to export"
@@ -102,18 +102,17 @@ def export_layer(
     def place(points: np.ndarray) -> np.ndarray:
         return np.round(np.column_stack(to_geographic.transform(*points.T)), PLACE_DIGITS)
 
-    tables = to_tables(graph, place, _GEOGRAPHIC, {})
     shapes = shapely.transform(as_in_file(graph.shapes(), drawn_places(layer, plane)), place)
     feature = lines.feature[line]
     # OSMnx' columns for length, speed and travel time come last.
-    length_m = tables.roads["length_m"].to_numpy()
+    length_m = geodesic_lengths(graph, place(graph.points), _GEOGRAPHIC)
     columns = {"osmid": feature + 1, **_columns(layer, feature, class_field, job, reporter), "length": length_m}
     if speed_kmh is not None:
         times_s = length_m / (speed_kmh[line] * METERS_PER_SECOND["km/h"])
         columns |= {"speed_kph": speed_kmh[line], "travel_time": times_s}
     roads = geopandas.GeoDataFrame(columns, geometry=shapes, crs=_GEOGRAPHIC)
     network = to_routable(place(graph.nodes), graph.edges, roads, direction)
-    numbers = {name: tables.numbers[name] for name in ("length_m", "components")}
+    numbers = {"length_m": float(length_m.sum()), "components": int(graph.component.max(initial=-1)) + 1}
     return network, {"nodes": len(network.nodes), "edges": len(network.edges), **numbers}
 
 

@@ -13,7 +13,6 @@ from typing import Any, Optional
 import geopandas
 import numpy as np
 import pandas
-import pyproj
 import shapely
 from rasterio.warp import transform as transform_coordinates
 
@@ -98,7 +97,6 @@ def to_tables(
     points = to_map(graph.points)
     length_m = geodesic_lengths(graph, points, crs)
     component = rank(np.bincount(graph.edge_component, length_m))[graph.component]
-    crs = pyproj.CRS.from_user_input(crs)
     nodes = {"degree": graph.degree, "component": component}
     return Network(
         line_table(graph, points, crs, length_m, columns, component[graph.edges[:, 0]]),
@@ -114,7 +112,6 @@ def line_table(
     Of the graph, `points` are the (p, 2) float64 vertices in map coordinates, `length_m` the (m,) float64 lengths on
     the ellipsoid, and `component` the (m,) int64 components in the whole network.
     """
-    crs = pyproj.CRS.from_user_input(crs)
     roads: dict[str, Any] = {"length_m": length_m}
     for name, values in columns.items():
         roads[name] = values
@@ -135,9 +132,7 @@ def geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:
 
 def rank(length_m: np.ndarray) -> np.ndarray:
     """Return the rank of each component by its length, (n,) float64, 1 the longest: (n,) int64."""
-    number = np.empty(len(length_m), dtype=np.int64)
-    number[np.argsort(-length_m, kind="stable")] = np.arange(1, len(length_m) + 1)
-    return number
+    return pandas.Series(-length_m).rank(method="first").to_numpy(dtype=np.int64)
 
 
 def osm_tags(width_m: np.ndarray, classes: Optional[np.ndarray] = None) -> dict[str, np.ndarray]:

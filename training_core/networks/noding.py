@@ -274,8 +274,7 @@ def lay_bridges(lines: Lines, bridges: np.ndarray) -> tuple[Lines, np.ndarray]:
     A bridge begins and ends where the road on it reaches the ends of the (b,) object LineString; it has the attributes
     of that road, and follows the lines. Where no line runs along a bridge, it is not laid.
     """
-    # Stretches along bridges are cut out of the lines, and the bridges put in, with the attributes of the line that
-    # runs along them for longest.
+    # A bridge has the attributes of the line that runs along it for longest.
     along = _stretches_along(lines.shapes, bridges)
     laid = np.unique(along.bridge)
     if not len(laid):

@@ -13,6 +13,7 @@ from typing import Any, Optional
 import numpy as np
 import pandas
 
+from ..comparison.accessibility import Points
 from ..jobs import CompareNetworks
 from .colors import BLUE, GRAY, PURPLE, VERMILION
 from .maps import MapLines, line_map
@@ -33,23 +34,21 @@ class ChangesRecord(ReportRecord):
     """The content of the report of changes, in addition to that of all reports.
 
     The document has the numbers, see `change_results.to_document`, and sentences have them in words with all their
-    parameters. Routes are as from `accessibility.find_routes`. Parts are `LineString`s by change, (n,) object; places
-    and origins are (k, 2) float64; all in meters.
+    parameters. Routes are as from `accessibility.find_routes`, of these points. Parts are `LineString`s by change, (n,)
+    object, in meters.
     """
 
     document: Mapping[str, Any]
     sentences: Sequence[str]
     parts: Mapping[str, np.ndarray]
-    names: Sequence[str] = ()
-    points: Optional[np.ndarray] = None
-    origins: Optional[np.ndarray] = None
+    points: Optional[Points] = None
     routes: Optional[pandas.DataFrame] = None
 
 
 def write_changes_report(record: ChangesRecord, path: Path) -> None:
     """Write the report of changes as one self-contained HTML file without scripts."""
     lines = {change: MapLines(record.parts[change], color, width) for change, (_, color, width) in CHANGES.items()}
-    places = place_dots(record.routes, record.points, record.origins)
+    places = place_dots(record.routes, record.points)
     write_page(
         "comparenetworks.html.j2",
         path,
@@ -57,7 +56,7 @@ def write_changes_report(record: ChangesRecord, path: Path) -> None:
         record,
         charts={"map": line_map("Intact, displaced, lost and new roads", {**lines, **places})},
         changes=[(change, *CHANGES[change][:2], record.document[change]) for change in CHANGES],
-        **place_table(record.routes, record.names),
+        **place_table(record.routes, record.points),
         has_origins=bool(record.options["origins"]),
         has_times=record.routes is not None and "delay_s" in record.routes,
     )

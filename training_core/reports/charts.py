@@ -13,6 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
+import pandas
 
 from ..segmentation.pixel_metrics import Scores
 from .colors import AXIS, BLUE, GRAY, GREEN, VERMILION
@@ -121,11 +122,7 @@ def drawing(name: str, draw: Callable[[Axes], None], size_inches: tuple[float, f
 
 def smoothed(values: Sequence[float] | np.ndarray, window: int) -> np.ndarray:
     """Return the trailing moving mean over up to `window` values: (n,) float64."""
-    # The sum over a window is the difference of two cumulative sums; the first windows are shorter.
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    last = np.arange(1, len(total))
-    first = np.maximum(last - window, 0)
-    return (total[last] - total[first]) / (last - first)
+    return pandas.Series(values).rolling(window, min_periods=1).mean().to_numpy()
 
 
 def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold: float, word: str) -> str:

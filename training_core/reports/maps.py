@@ -154,26 +154,16 @@ def _path(steps: str, title: str = "", **attributes: object) -> str:
 
 
 class RoadSketch:
-    """Every line of a network that comes part by part; beyond `max_lines` every second, every fourth and so on."""
+    """The `lines`, (n,) object, of a network that comes part by part: of many, every second, every fourth and so on."""
 
     def __init__(self, max_lines: int = MAX_LINES) -> None:
         self._max_lines, self._seen, self.every = max_lines, 0, 1
-        self._parts: list[np.ndarray] = []
-        self._count = 0
+        self.lines = np.zeros(0, dtype=object)
 
     def add(self, lines: np.ndarray) -> None:
         """Add lines, (n,) object, of a part of the network."""
         # Lines whose number, counted over all parts, is a multiple of `every`.
-        kept = lines[-self._seen % self.every :: self.every]
+        self.lines = np.concatenate([self.lines, lines[-self._seen % self.every :: self.every]])
         self._seen += len(lines)
-        self._parts.append(kept)
-        self._count += len(kept)
-        while self._count > self._max_lines:
-            halved = np.concatenate(self._parts)[::2]
-            self.every *= 2
-            self._parts, self._count = [halved], len(halved)
-
-    @property
-    def lines(self) -> np.ndarray:
-        """The kept lines, (n,) object."""
-        return np.concatenate(self._parts) if self._parts else np.zeros(0, dtype=object)
+        while len(self.lines) > self._max_lines:
+            self.lines, self.every = self.lines[::2], 2 * self.every

@@ -71,8 +71,7 @@ def label_overlay(image: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def prediction_overlay(image: np.ndarray, truth: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Return an image with true positives, false negatives and false positives, and predictions on ignored pixels.
 
-    Pictures and truth are as for `label_overlay`: (height, width, 3) and (height, width) uint8. The mask of predicted
-    road is (height, width) bool.
+    Pictures and truth are as for `label_overlay`. The mask of predicted road is (height, width) bool.
     """
     is_road, ignored = truth == ROAD, truth == IGNORE
     picture = _dimmed(image, ignored)

@@ -5,50 +5,40 @@ Scope: the accessibility of places, as `comparison.accessibility` finds it. Inde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Optional
 
 import numpy as np
 import pandas
 
-from ..comparison.accessibility import CUT_OFF, INTERRUPTED, LONGER, NEVER, NEW_WAY, NO_ROAD, REACHABLE, STATUSES
+from ..comparison.accessibility import STATUSES, Points
 from .colors import BLUE, GRAY, GREEN, INK, ORANGE, VERMILION, WHITE, YELLOW
 from .maps import MapLines, dots
 
-STATUS_COLORS = {
-    CUT_OFF: VERMILION,
-    INTERRUPTED: ORANGE,
-    LONGER: YELLOW,
-    NEVER: GRAY,
-    NO_ROAD: WHITE,
-    NEW_WAY: BLUE,
-    REACHABLE: GREEN,
-}
+# From cut off, interrupted and longer on to reachable.
+STATUS_COLORS = dict(zip(STATUSES, (VERMILION, ORANGE, YELLOW, GRAY, WHITE, BLUE, GREEN)))
 # Longer tables are cut; the layer has all rows.
 _MAX_ROWS = 200
 
 
-def place_dots(
-    routes: Optional[pandas.DataFrame], points: Optional[np.ndarray], origins: Optional[np.ndarray]
-) -> dict[str, MapLines]:
-    """Return places, (n, 2) float64, as outlined dots, the worst on top, over the origins, (k, 2) float64."""
+def place_dots(routes: Optional[pandas.DataFrame], points: Optional[Points]) -> dict[str, MapLines]:
+    """Return places as outlined dots, the worst on top, over the origins."""
     if routes is None or points is None:
         return {}
-    layers = {} if origins is None else {"origins": MapLines(dots(origins), INK, 9)}
-    layers["places"] = MapLines(dots(points), INK, 13)
+    places, origins = np.split(dots(points.points), [points.count])
+    layers = {"origins": MapLines(origins, INK, 9), "places": MapLines(places, INK, 13)}
     for status in reversed(STATUSES):
-        layers[status] = MapLines(dots(points[routes["status"] == status]), STATUS_COLORS[status], 9)
+        layers[status] = MapLines(places[routes["status"] == status], STATUS_COLORS[status], 9)
     return layers
 
 
-def place_table(routes: Optional[pandas.DataFrame], names: Sequence[str]) -> dict[str, Any]:
+def place_table(routes: Optional[pandas.DataFrame], points: Optional[Points]) -> dict[str, Any]:
     """Return what a page shows of places: rows, the worst first, None for what is unknown; and the statuses on the map.
 
     `left_out` is the number of rows beyond those that a page has.
     """
-    if routes is None:
+    if routes is None or points is None:
         return {"rows": [], "left_out": 0, "statuses": []}
-    table = routes.assign(name=names[: len(routes)], color=routes["status"].map(STATUS_COLORS))
+    table = routes.assign(name=points.names[: points.count], color=routes["status"].map(STATUS_COLORS))
     order = np.lexsort((-table["detour_m"].fillna(0), table["status"].map(STATUSES.index)))
     rows = table.astype(object).where(table.notna(), None).iloc[order].to_dict("records")
     return {

@@ -54,14 +54,13 @@ def write_status_report(record: StatusRecord, path: Path) -> None:
     lines = {state: MapLines(summary.shapes[summary.state == state], *STYLES[state]) for state in STYLES}
     places = summary.check_places
     checks: dict[str, Drawn] = {"places to check": MapLines(dots(places), INK, 7), "checks": MapNumbers(places)}
-    sites = {} if record.sites is None else place_dots(reached, record.sites.points, None)
     lengths_m = summary.lengths_m
     write_page(
         "roadstatus.html.j2",
         path,
         RoadStatus,
         record,
-        charts={"map": line_map("States of known roads", {**lines, **checks, **sites})},
+        charts={"map": line_map("States of known roads", {**lines, **checks, **place_dots(reached, record.sites)})},
         states=[state for state in STATES if lengths_m[state]],
         lengths_m=lengths_m,
         closed_m=sum(lengths_m.get(state, 0.0) for state in CLOSED),
@@ -77,7 +76,7 @@ def write_status_report(record: StatusRecord, path: Path) -> None:
             }
             for swipe in record.swipes
         ],
-        **place_table(reached, [] if record.sites is None else list(record.sites.names)),
+        **place_table(reached, record.sites),
     )
 
 

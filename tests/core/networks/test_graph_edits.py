@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.core.support.graphs import lines
 from training_core.networks.graph import join_chains
 from training_core.networks.graph_edits import BOTTOM, LEFT, RIGHT, TOP, WITHIN, cut_to_box, link, split_edges
+from training_core.networks.surroundings import straight_paths
 
 NO_BRIDGE = np.zeros(9, dtype=bool)
 
@@ -43,7 +44,8 @@ def test_splitting_keeps_every_line_and_joining_its_parts_gives_it_back(places):
 def test_a_link_through_a_junction_meets_all_its_roads_in_one_node():
     star = lines([(0, 0), (10, 10)], [(0, 0), (-10, 10)], [(0, 0), (0, -10)], [(-20, 0), (-20, 9)], [(20, 0), (20, 9)])
     ends = [np.flatnonzero((star.nodes == place).all(axis=1))[0] for place in ([-20, 0], [20, 0])]
-    linked = link(star, np.array([ends]), None, NO_BRIDGE[:5])
+    straight = straight_paths(*star.nodes[ends][:, None])
+    linked = link(star, np.array([ends]), None, NO_BRIDGE[:5], straight)
     assert sorted(linked.degree) == [1, 1, 1, 1, 1, 2, 2, 5]
     assert linked.lengths().sum() == pytest.approx(star.lengths().sum() + 40)
 
