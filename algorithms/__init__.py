@@ -18,16 +18,7 @@ from .profiling import CompareProfiles, Profile
 from .reportproblem import ReportProblem
 from .roads import ExtractRoads, MapRegion, Segment, Vectorize
 from .setupruntime import SetUpRuntime
-from .training import (
-    Evaluate,
-    ExportChips,
-    ExportModel,
-    FineTune,
-    MakeScene,
-    MergeModels,
-    Quantize,
-    SuggestLabels,
-)
+from .training import Evaluate, ExportChips, ExportModel, FineTune, MakeScene, MergeModels, Quantize, SuggestLabels
 
 ALGORITHMS = (
     SetUpRuntime,

@@ -9,13 +9,7 @@ import os
 from pathlib import Path
 from typing import Optional
 
-from qgis.gui import (
-    QgsDoubleSpinBox,
-    QgsFileWidget,
-    QgsOptionsPageWidget,
-    QgsOptionsWidgetFactory,
-    QgsSpinBox,
-)
+from qgis.gui import QgsDoubleSpinBox, QgsFileWidget, QgsOptionsPageWidget, QgsOptionsWidgetFactory, QgsSpinBox
 from qgis.PyQt.QtGui import QIcon
 from qgis.PyQt.QtWidgets import QComboBox, QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidget
 

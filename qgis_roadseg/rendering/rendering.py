@@ -93,10 +93,7 @@ def make_frame(
 
 
 def units_per_m(
-    layer_name: str,
-    crs: QgsCoordinateReferenceSystem,
-    extent: QgsRectangle,
-    transforms: QgsCoordinateTransformContext,
+    layer_name: str, crs: QgsCoordinateReferenceSystem, extent: QgsRectangle, transforms: QgsCoordinateTransformContext
 ) -> float:
     """Return how many units of a CRS a meter is at an extent's center, in the direction in which it is the fewest.
 

@@ -210,8 +210,7 @@ class JobAlgorithm(RoadSegAlgorithm):
                 project = context.layerToLoadOnCompletionDetails(loaded[0]).project
                 name, caption = _output_name(key), self.tr(label)
                 context.addLayerToLoadOnCompletion(
-                    path,
-                    QgsProcessingContext.LayerDetails(caption, project, name, QgsProcessingUtils.LayerHint.Vector),
+                    path, QgsProcessingContext.LayerDetails(caption, project, name, QgsProcessingUtils.LayerHint.Vector)
                 )
                 set_name_and_group(path, caption, self._source_name, context)
             if key in self.styles:

@@ -7,15 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from qgis.core import (
-    Qgis,
-    QgsCoordinateTransform,
-    QgsCsException,
-    QgsMapLayer,
-    QgsPointXY,
-    QgsProject,
-    QgsVectorLayer,
-)
+from qgis.core import Qgis, QgsCoordinateTransform, QgsCsException, QgsMapLayer, QgsPointXY, QgsProject, QgsVectorLayer
 from qgis.gui import QgisInterface, QgsMapCanvas, QgsMapMouseEvent, QgsMapTool
 from qgis.PyQt.QtCore import QObject, Qt, pyqtSignal
 from qgis.PyQt.sip import isdeleted
@@ -57,12 +49,7 @@ class Corrections(QObject):
     """Sends clicks to the worker, and puts its answers into the label layers."""
 
     def __init__(
-        self,
-        window: QgisInterface,
-        panel: LivePanel,
-        image: QgsMapLayer,
-        session: LiveClient,
-        watcher: LabelWatcher,
+        self, window: QgisInterface, panel: LivePanel, image: QgsMapLayer, session: LiveClient, watcher: LabelWatcher
     ) -> None:
         super().__init__()
         self._window, self._panel, self._session, self._watcher = window, panel, session, watcher

@@ -7,15 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from qgis.core import (
-    Qgis,
-    QgsCoordinateTransform,
-    QgsDistanceArea,
-    QgsFeature,
-    QgsPointXY,
-    QgsProject,
-    QgsVectorLayer,
-)
+from qgis.core import Qgis, QgsCoordinateTransform, QgsDistanceArea, QgsFeature, QgsPointXY, QgsProject, QgsVectorLayer
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import Qt
 
