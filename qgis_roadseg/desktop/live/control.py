@@ -69,10 +69,10 @@ class LiveControl(QObject):
             box.activated.connect(lambda _, name=name, box=box: self._on_label_layer(name, box.currentLayer()))
         project = QgsProject.instance()
         self._connections = [
-            (project.layersWillBeRemoved, project.layersWillBeRemoved.connect(self._on_layers_removed)),
-            (project.layersRemoved, project.layersRemoved.connect(panel.choices.forget)),
-            (project.aboutToBeCleared, project.aboutToBeCleared.connect(self._on_project_cleared)),
-            (project.layersAdded, project.layersAdded.connect(lambda _: self._suggest_later())),
+            project.layersWillBeRemoved.connect(self._on_layers_removed),
+            project.layersRemoved.connect(panel.choices.forget),
+            project.aboutToBeCleared.connect(self._on_project_cleared),
+            project.layersAdded.connect(lambda _: self._suggest_later()),
         ]
         Thread(target=clean_up, args=(root,), daemon=True).start()  # models of some 400 MB each
         self._rest(tr("Not started"), tr("Choose an image, and press Start."))
@@ -139,8 +139,8 @@ class LiveControl(QObject):
         if self._session is not None:
             self._session.close()
         self._drop()
-        for signal, connection in self._connections:
-            signal.disconnect(connection)
+        for connection in self._connections:
+            QObject.disconnect(connection)
         self._connections = []
 
     def _begin(self, image: QgsMapLayer, path: Optional[Path]) -> None:

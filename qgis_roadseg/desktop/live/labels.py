@@ -24,7 +24,7 @@ from qgis.core import (
     QgsProject,
     QgsVectorLayer,
 )
-from qgis.PyQt.QtCore import QMetaObject, QObject, QTimer, pyqtSignal
+from qgis.PyQt.QtCore import QObject, QTimer, pyqtSignal
 
 from ....training_core.jobs.fields import METERS, NO, number_in, word_in
 from ...layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD
@@ -199,24 +199,20 @@ class _WatchedLayer:
         self._reads_all = False
         self._found: dict[Hashable, Content] = {}
         self._problems: list[str] = []
-        one, several, everything = self._mark, self._mark_several, self._mark_all
-        self._connections: list[tuple[Any, QMetaObject.Connection]] = [
-            (signal, signal.connect(act))
-            for signal, act in (
-                (layer.featureAdded, one),
-                (layer.featureDeleted, one),
-                (layer.featuresDeleted, several),
-                (layer.geometryChanged, one),
-                (layer.attributeValueChanged, one),
-                (layer.afterCommitChanges, everything),
-                (layer.afterRollBack, everything),
-                (layer.dataChanged, everything),
-                (layer.subsetStringChanged, everything),
-                (layer.updatedFields, everything),
-                (layer.crsChanged, everything),
-                (layer.dataSourceChanged, everything),
-                (layer.willBeDeleted, on_lost),
-            )
+        self._connections = [
+            layer.featureAdded.connect(self._mark),
+            layer.featureDeleted.connect(self._mark),
+            layer.featuresDeleted.connect(self._mark_several),
+            layer.geometryChanged.connect(self._mark),
+            layer.attributeValueChanged.connect(self._mark),
+            layer.afterCommitChanges.connect(self._mark_all),
+            layer.afterRollBack.connect(self._mark_all),
+            layer.dataChanged.connect(self._mark_all),
+            layer.subsetStringChanged.connect(self._mark_all),
+            layer.updatedFields.connect(self._mark_all),
+            layer.crsChanged.connect(self._mark_all),
+            layer.dataSourceChanged.connect(self._mark_all),
+            layer.willBeDeleted.connect(on_lost),
         ]
 
     @property
@@ -231,8 +227,8 @@ class _WatchedLayer:
 
     def close(self) -> None:
         """Watch no more."""
-        for signal, connection in self._connections:
-            signal.disconnect(connection)
+        for connection in self._connections:
+            QObject.disconnect(connection)
         self._connections, self._reading = [], None
 
     def read_until(self, end_s: float) -> bool:
