@@ -30,12 +30,7 @@ class BlockLoader:
         self._is_tiled = bool(provider.nativeResolutions())
         # Once it has failed, GDAL's driver for PostGIS gives black blocks as if all were well.
         self._waits_s = () if provider.name() == "gdal" else WAITS_S
-        self._missing: set[str] = set()
-
-    @property
-    def missing(self) -> int:
-        """Number of tiles that were requested and do not exist."""
-        return len(self._missing)
+        self.missing: set[str] = set()  # addresses of tiles that were requested and do not exist
 
     def load(self, band: int, extent: QgsRectangle, width: int, height: int) -> QgsRasterBlock:
         """Return a block of pixels; where the layer has none, the block is nodata.
@@ -67,7 +62,7 @@ class BlockLoader:
         finally:
             self._feedback.canceled.disconnect(cancel.cancel)
         self._check_cancelled()
-        self._missing |= requests.missing
+        self.missing |= requests.missing
         failures = requests.failures + logged.messages
         if not failures and not requests.missing:  # which a provider may report as errors
             failures = cancel.errors()

@@ -55,12 +55,12 @@ _POLYGON, _LINE, _POINT = (
     QgsProcessing.SourceType.TypeVectorPoint,
 )
 _SOURCE_TYPES = {
-    **dict.fromkeys(("truth", "proposal", "lines", "bridges", "before", "after", "changes", "sample"), [_LINE]),
-    **dict.fromkeys(("review", "other_review", "extracted_anew"), [_LINE]),
-    **dict.fromkeys(("aoi", "threshold_areas", "labeled", "districts", "damage", "hazards"), [_POLYGON]),
-    **dict.fromkeys(("places", "origins", "sites"), [_POINT]),
-    **dict.fromkeys(("roads", "no_road"), [_LINE, _POLYGON]),
-    "layer": [_LINE, _POINT],
+    **dict.fromkeys(("truth", "proposal", "lines", "bridges", "before", "after", "changes", "sample"), (_LINE,)),
+    **dict.fromkeys(("review", "other_review", "extracted_anew"), (_LINE,)),
+    **dict.fromkeys(("aoi", "threshold_areas", "labeled", "districts", "damage", "hazards"), (_POLYGON,)),
+    **dict.fromkeys(("places", "origins", "sites"), (_POINT,)),
+    **dict.fromkeys(("roads", "no_road"), (_LINE, _POLYGON)),
+    "layer": (_LINE, _POINT),
 }
 _SINK_TYPES = {
     **dict.fromkeys(("roads", "links", "errors", "changes", "status", "sample", "arrows"), _LINE),
@@ -95,12 +95,7 @@ def make_parameters(
 ) -> list[QgsProcessingParameterDefinition]:
     """Return a parameter for each field, the main input first and the outputs last.
 
-    Parameters
-    ----------
-    renamed : mapping of str to str
-        Parameter names by field, where they are not the field's name in capitals.
-    created : collection of str
-        Fields of optional outputs that are created by default.
+    Optional outputs are created by default if their fields are among `created`.
     """
     # The layer of attribute fields that do not name it.
     roads = "roads" if any(field.name == "roads" and field.option.kind == jobs.VECTOR for field in fields) else "lines"
@@ -157,7 +152,7 @@ def _made_with(field: OptionField, renamed: Mapping[str, str], roads: str) -> tu
     if kind in _INPUT_FILTERS:
         return QgsProcessingParameterFile, {"fileFilter": f"{_INPUT_FILTERS[kind]};;{ANY_FILTER}"}
     if kind == jobs.VECTOR:
-        return QgsProcessingParameterFeatureSource, {"types": _SOURCE_TYPES[field.name]}
+        return QgsProcessingParameterFeatureSource, {"types": list(_SOURCE_TYPES[field.name])}
     if kind == jobs.VECTOR_OUTPUT:
         return QgsProcessingParameterFeatureSink, {"type": _SINK_TYPES[field.name]}
     if kind == jobs.FIELD:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from qgis.core import Qgis, QgsMapLayer, QgsVectorLayer
+from qgis.core import Qgis, QgsFileUtils, QgsMapLayer, QgsVectorLayer
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import QTimer
 from qgis.PyQt.QtWidgets import QFileDialog
@@ -42,8 +42,7 @@ class LiveEnd:
         path, _ = QFileDialog.getSaveFileName(window, tr("Keep this model"), str(start), MODEL_FILTER)
         if not path:
             return
-        if not path.lower().endswith(MODEL_SUFFIX):
-            path += MODEL_SUFFIX
+        path = QgsFileUtils.addExtensionFromFilter(path, MODEL_FILTER)
         if not self._session.is_running:  # it has ended while a file was asked for
             text = tr("The session ended before the model was kept. Resume the session, then keep the model.")
             show_message(self._window, text, Qgis.MessageLevel.Warning)

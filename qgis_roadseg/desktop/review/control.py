@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from qgis.core import Qgis, QgsCoordinateTransform, QgsDistanceArea, QgsFeature, QgsPointXY, QgsProject, QgsVectorLayer
+from qgis.core import Qgis, QgsDistanceArea, QgsFeature, QgsPointXY, QgsProject, QgsVectorLayer
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import QObject, Qt
 
@@ -184,7 +184,7 @@ class Review:
             return
         self._line = line
         geometry = feature.geometry()
-        geometry.transform(self._to_map())
+        geometry.transform(self._window.mapCanvas().mapSettings().layerTransform(self._layer))
         self._view.show(geometry)
         self._place = geometry.boundingBox().center()
         kind = word_in(feature[CHANGE])
@@ -198,10 +198,6 @@ class Review:
         self.panel.show_line(text, answers, self._lines.can_go_back)
         total = len(self._lines.answers)
         self.panel.show_progress(total - self._lines.left, total, self._lines.sample.summary())
-
-    def _to_map(self) -> QgsCoordinateTransform:
-        crs = self._window.mapCanvas().mapSettings().destinationCrs()
-        return QgsCoordinateTransform(self._layer.crs(), crs, QgsProject.instance())
 
     def _question(self, feature: QgsFeature) -> str:
         measure = QgsDistanceArea()

@@ -68,14 +68,8 @@ class ReviewLines:
     """The lines of a layer that a person has to judge, each with an answer or none.
 
     Answers are written at once, by the layer's data provider: nothing waits for a Save, which a crash would lose. The
-    layer must not be editable meanwhile, since its edit buffer would not know of them.
-
-    Parameters
-    ----------
-    layer : QgsVectorLayer
-        Must stay until this is dropped.
-    crs : QgsCoordinateReferenceSystem
-        That of the map, in which places are near each other.
+    layer must not be editable meanwhile, since its edit buffer would not know of them. It must stay until this is
+    dropped. Places are near each other in `crs`, that of the map.
     """
 
     def __init__(self, layer: QgsVectorLayer, crs: QgsCoordinateReferenceSystem) -> None:
