@@ -59,11 +59,10 @@ class LiveEnd:
             QTimer.singleShot(0, lambda: self._map(event.model))  # a dialog, which must not hold up further events
             return
         if event.f1 is None:
-            text = tr("The model is in {model}.").format(model=event.model)
+            text = tr("The model is in {model}.")
         else:
-            text = tr("The model is in {model}. F1 on held-out blocks is {f1:.2f}.").format(
-                model=event.model, f1=event.f1
-            )
+            text = tr("The model is in {model}. F1 on held-out blocks is {f1:.2f}.")
+        text = text.format(model=event.model, f1=event.f1)
         buttons = [(tr("Map all…"), lambda: self._map(event.model))]
         if event.labels:
             text = f"{text} {tr('Its training labels are in {labels}.').format(labels=event.labels)}"
