@@ -1,61 +1,38 @@
 """The Processing algorithms, in toolbox order. No module here imports another but this one."""
 
+from . import network, profiling, roads, training
 from .createlabellayers import CreateLabelLayers
-from .network import (
-    ApplyReview,
-    CheckAccuracy,
-    CleanNetwork,
-    CompareNetworks,
-    ExportChanges,
-    ExportNetwork,
-    MakeChallenge,
-    RoadStatus,
-    SampleAccuracy,
-    ScoreNetwork,
-)
 from .openstreetmap import GetOsmData
-from .profiling import CompareProfiles, Profile
 from .reportproblem import ReportProblem
-from .roads import ExtractRoads, MapRegion, Segment, Vectorize
 from .setupruntime import SetUpRuntime
-from .training import (
-    Evaluate,
-    ExportChips,
-    ExportModel,
-    FineTune,
-    MakeScene,
-    MergeModels,
-    Quantize,
-    SuggestLabels,
-)
 
 ALGORITHMS = (
     SetUpRuntime,
-    Profile,
-    CompareProfiles,
+    profiling.Profile,
+    profiling.CompareProfiles,
     ReportProblem,
     CreateLabelLayers,
-    FineTune,
-    Evaluate,
-    SuggestLabels,
-    ExportChips,
-    ExportModel,
-    Quantize,
-    MergeModels,
-    MakeScene,
-    Segment,
-    Vectorize,
-    ExtractRoads,
-    MapRegion,
+    training.FineTune,
+    training.Evaluate,
+    training.SuggestLabels,
+    training.ExportChips,
+    training.ExportModel,
+    training.Quantize,
+    training.MergeModels,
+    training.MakeScene,
+    roads.Segment,
+    roads.Vectorize,
+    roads.ExtractRoads,
+    roads.MapRegion,
     GetOsmData,
-    CleanNetwork,
-    ScoreNetwork,
-    SampleAccuracy,
-    CheckAccuracy,
-    ExportNetwork,
-    CompareNetworks,
-    RoadStatus,
-    ApplyReview,
-    MakeChallenge,
-    ExportChanges,
+    network.CleanNetwork,
+    network.ScoreNetwork,
+    network.SampleAccuracy,
+    network.CheckAccuracy,
+    network.ExportNetwork,
+    network.CompareNetworks,
+    network.RoadStatus,
+    network.ApplyReview,
+    network.MakeChallenge,
+    network.ExportChanges,
 )

@@ -86,9 +86,8 @@ class CreateLabelLayers(RoadSegAlgorithm):
                 "road in it is drawn."
             ),
         )
-        output = QgsProcessingParameterVectorDestination(
-            self.OUTPUT, self.tr("Label layers"), QgsProcessing.SourceType.TypeVectorLine
-        )
+        line, polygon = QgsProcessing.SourceType.TypeVectorLine, QgsProcessing.SourceType.TypeVectorPolygon
+        output = QgsProcessingParameterVectorDestination(self.OUTPUT, self.tr("Label layers"), line)
         output.setSupportsNonFileBasedOutput(False)
         self._add(
             output,
@@ -96,16 +95,8 @@ class CreateLabelLayers(RoadSegAlgorithm):
                 "GeoPackage to create, with the layers roads, aoi and no_road. Existing files are never overwritten."
             ),
         )
-        self.addOutput(
-            QgsProcessingOutputVectorLayer(
-                self.AOI, self.tr("Area of interest"), QgsProcessing.SourceType.TypeVectorPolygon
-            )
-        )
-        self.addOutput(
-            QgsProcessingOutputVectorLayer(
-                self.NO_ROAD, self.tr("No road here"), QgsProcessing.SourceType.TypeVectorPolygon
-            )
-        )
+        self.addOutput(QgsProcessingOutputVectorLayer(self.AOI, self.tr("Area of interest"), polygon))
+        self.addOutput(QgsProcessingOutputVectorLayer(self.NO_ROAD, self.tr("No road here"), polygon))
 
     def _check(self, parameters: Values, context: QgsProcessingContext) -> None:
         """Check that the layers can be created without overwriting a file."""

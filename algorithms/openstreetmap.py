@@ -115,8 +115,7 @@ class GetOsmData(JobAlgorithm):
         boxes = boxes_of_source(source, context) if source else extent and boxes_of_extent(*extent, context)
         if not boxes:
             raise JobError(
-                "There is no area to get data of.",
-                "Give an extent (EXTENT), polygons (INPUT), or a file (EXTRACT).",
+                "There is no area to get data of.", "Give an extent (EXTENT), polygons (INPUT), or a file (EXTRACT)."
             )
         server = Server(
             self.parameterAsString(parameters, self.SERVER, context).strip(),

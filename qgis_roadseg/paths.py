@@ -29,12 +29,9 @@ def free_path(wanted: Path) -> Path:
     return next(path for path in chain([wanted], map(wanted.with_name, names)) if not os.path.lexists(path))
 
 
-_PAGES = "blob/main/docs/algorithms"
-
-
 def page_url(algorithm: str) -> str:
     """Return the URL of an algorithm's page."""
-    return f"{metadata('repository').rstrip('/')}/{_PAGES}/{algorithm}.md"
+    return f"{metadata('repository').rstrip('/')}/blob/main/docs/algorithms/{algorithm}.md"
 
 
 @functools.cache

@@ -51,17 +51,11 @@ class Settings:
         """Return a message for each invalid setting."""
         found = []
         if self.python and not (os.path.isfile(self.python) and os.access(self.python, os.X_OK)):
-            found.append(
-                tr("{path} is not an executable file. Choose a Python interpreter, or leave the field empty.").format(
-                    path=self.python
-                )
-            )
+            text = tr("{path} is not an executable file. Choose a Python interpreter, or leave the field empty.")
+            found.append(text.format(path=self.python))
         if self.models_folder and not os.path.isdir(self.models_folder):
-            found.append(
-                tr("{path} is not a folder. Choose another folder, or leave the field empty.").format(
-                    path=self.models_folder
-                )
-            )
+            text = tr("{path} is not a folder. Choose another folder, or leave the field empty.")
+            found.append(text.format(path=self.models_folder))
         return found
 
 
@@ -100,11 +94,8 @@ def _number(values: dict[str, Any], name: str, warn: Callable[[str], None]) -> A
     try:
         return kind(text or 0)
     except ValueError:
-        warn(
-            tr("The setting {key} is {text}, which is not a number. The setting is ignored.").format(
-                key=f"{KEY}/{name}", text=text
-            )
-        )
+        message = tr("The setting {key} is {text}, which is not a number. The setting is ignored.")
+        warn(message.format(key=f"{KEY}/{name}", text=text))
         return kind()
 
 

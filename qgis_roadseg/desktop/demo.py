@@ -8,13 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Optional
 
-from qgis.core import Qgis, QgsApplication, QgsTask
+from qgis.core import Qgis, QgsTask
 from qgis.gui import QgisInterface
 
 from ...training_core.errors import OutputError
 from ..layers import demo_project
 from ..translation import tr
-from .dialogs import open_dialog, show_message, show_missing_runtime
+from .dialogs import can_run, open_dialog, show_message
 from .tasks import run_algorithm
 
 MAKE_SCENE = "makescene"
@@ -44,9 +44,7 @@ class Demo:
             scene.cancel()
 
     def _generate(self) -> None:
-        able, why = QgsApplication.processingRegistry().algorithmById(f"roadseg:{MAKE_SCENE}").canExecute()
-        if not able:
-            show_missing_runtime(self._window, why)
+        if not can_run(self._window, MAKE_SCENE):
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

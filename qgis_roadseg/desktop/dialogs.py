@@ -25,20 +25,21 @@ def open_dialog(window: QgisInterface, algorithm: str, values: Optional[Mapping[
 
     The algorithm is named without its provider. Initial values take precedence over those of the project.
     """
-    if _can_run(window, algorithm):
+    if can_run(window, algorithm):
         start = demo_project.starting_values(QgsProject.instance(), algorithm)
         processing.execAlgorithmDialog(f"roadseg:{algorithm}", {**start, **(values or {})})
 
 
 def run_in_dialog(window: QgisInterface, algorithm: str, values: Mapping[str, Any]) -> None:
     """Open an algorithm's dialog with these values and run it at once; or show why it cannot run yet."""
-    if _can_run(window, algorithm):
+    if can_run(window, algorithm):
         dialog = processing.createAlgorithmDialog(f"roadseg:{algorithm}", dict(values))
         dialog.show()
         dialog.runButton().click()
 
 
-def _can_run(window: QgisInterface, algorithm: str) -> bool:
+def can_run(window: QgisInterface, algorithm: str) -> bool:
+    """Return whether an algorithm can run; show why not."""
     able, why = QgsApplication.processingRegistry().algorithmById(f"roadseg:{algorithm}").canExecute()
     if not able:
         show_missing_runtime(window, why)

@@ -40,12 +40,8 @@ _JOB_FILE, _TEMPORARY_FOLDER = "job.json", "temporary"
 class SessionClient(QObject):
     """A worker that does a job that takes commands, until it is stopped or dies.
 
-    Raises RuntimeEnvironmentError if the worker cannot be started. Raises OSError if the folder cannot be written.
-
-    Parameters
-    ----------
-    variables : mapping of str to str
-        Environment variables for the worker, added to QGIS' or replacing them.
+    Its environment variables are QGIS', with `variables` added or in their place. Raises RuntimeEnvironmentError if the
+    worker cannot be started. Raises OSError if the folder cannot be written.
 
     Signals
     -------
@@ -87,6 +83,7 @@ class SessionClient(QObject):
             self._log = stack.enter_context(RunLog(f"{job.name} {job.to_json()}"))
             self._process = ChildProcess(python, [*WORKER, str(folder / _JOB_FILE)], ROOT, own)
             self._held = stack.pop_all()
+        self.process_id = self._process.id
         self._process.call_on_output(self._hear)
         self._timer = QTimer(self)
         self._timer.setInterval(TICK_MS)
@@ -97,11 +94,6 @@ class SessionClient(QObject):
     def seconds(self) -> float:
         """Seconds since the start, but for those in which this process stood still."""
         return self._clock.now_s
-
-    @property
-    def process_id(self) -> int:
-        """The worker's process id."""
-        return self._process.id
 
     @property
     def is_running(self) -> bool:

@@ -9,13 +9,7 @@ import os
 from pathlib import Path
 from typing import Optional
 
-from qgis.gui import (
-    QgsDoubleSpinBox,
-    QgsFileWidget,
-    QgsOptionsPageWidget,
-    QgsOptionsWidgetFactory,
-    QgsSpinBox,
-)
+from qgis.gui import QgsDoubleSpinBox, QgsFileWidget, QgsOptionsPageWidget, QgsOptionsWidgetFactory, QgsSpinBox
 from qgis.PyQt.QtGui import QIcon
 from qgis.PyQt.QtWidgets import QComboBox, QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidget
 
@@ -106,11 +100,8 @@ class SettingsPage(QgsOptionsPageWidget):
             ),
         )
         if os.environ.get(runtime.VARIABLE):
-            computing.layout().addRow(
-                wrapped_label(
-                    tr("The environment variable {name} is set and takes precedence.").format(name=runtime.VARIABLE)
-                )
-            )
+            text = tr("The environment variable {name} is set and takes precedence.")
+            computing.layout().addRow(wrapped_label(text.format(name=runtime.VARIABLE)))
         limits = _group(
             tr("Resources"),
             [(tr("Threads"), self.threads), (tr("Memory"), self.memory_gb), (tr("Device"), self.device)],

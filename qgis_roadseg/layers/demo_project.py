@@ -123,11 +123,7 @@ def _write_project(from_below: list[QgsMapLayer], hidden: QgsMapLayer, folder: P
     if not has_starter():
         learning["BASE_MODEL"] = ""
     found = {"INPUT": image.id(), "MODEL": model}
-    values = {
-        "finetune": {**learning, "MINUTES": MINUTES, "MODEL": model},
-        "segment": found,
-        "extractroads": found,
-    }
+    values = {"finetune": {**learning, "MINUTES": MINUTES, "MODEL": model}, "segment": found, "extractroads": found}
     for algorithm, start in values.items():
         project.writeEntry(_SCOPE, algorithm, json.dumps(start))
     path = files(folder)["project"]

@@ -48,16 +48,9 @@ class Draft:
         """Remove what is left of the draft."""
 
     def put_in_place(self, undo: ExitStack, written: str) -> str:
-        """Put the complete draft in place, and return the name of the layer.
+        """Put the complete draft, whose layer has the name `written`, in place; return the layer's name there.
 
-        Raises OutputError if the former file or table cannot be replaced.
-
-        Parameters
-        ----------
-        undo : ExitStack
-            Takes the steps back.
-        written : str
-            The name of the draft's layer.
+        Leaving `undo` takes the steps back. Raises OutputError if the former file or table cannot be replaced.
         """
         return written
 

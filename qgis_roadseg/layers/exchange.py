@@ -45,8 +45,6 @@ _TAGS = "tags"
 # Prefixes of a path in the name of a raster, which may follow each other, and delimiters behind the path.
 _PREFIX = re.compile(r'vrt://|/vsi(?:zip|tar|gzip|7z|rar)/|(?:\d+|\w{2,}):(?!//)|["{]')
 _DELIMITER = re.compile(r'[/:"?},]')
-
-
 # How often a CRS is made anew until it has its definition.
 _TRIES = 3
 
@@ -210,13 +208,8 @@ def write_source(
 ) -> dict[str, str]:
     """Write a source's features, selection and filter applied, to a new GeoPackage, and return its fields' names there.
 
-    Raises LayerError if the source has no coordinate reference system, lacks a field, or a feature cannot be read or
-    written. Raises Cancelled if the user stopped it.
-
-    Parameters
-    ----------
-    source : QgsFeatureSource
-        Lines or polygons; curves are written as straight segments.
+    Curves are written as straight segments. Raises LayerError if the source has no coordinate reference system, lacks a
+    field, or a feature cannot be read or written. Raises Cancelled if the user stopped it.
     """
     check_crs(source)
     name, known = source.sourceName(), source.fields().names()

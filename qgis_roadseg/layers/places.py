@@ -13,14 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qgis.core import (
-    Qgis,
-    QgsDataSourceUri,
-    QgsMapLayer,
-    QgsProject,
-    QgsProviderRegistry,
-    QgsVirtualLayerDefinition,
-)
+from qgis.core import Qgis, QgsDataSourceUri, QgsMapLayer, QgsProject, QgsProviderRegistry, QgsVirtualLayerDefinition
 from qgis.PyQt.QtCore import QUrl
 
 from ...training_core.jobs.file_systems import SIDECARS, files_in, identities

@@ -43,10 +43,7 @@ def check_image_crs(layer: QgsMapLayer) -> None:
 
 
 def intersection(
-    extent: Optional[QgsGeometry],
-    source: Optional[QgsFeatureSource],
-    layer: QgsMapLayer,
-    context: QgsProcessingContext,
+    extent: Optional[QgsGeometry], source: Optional[QgsFeatureSource], layer: QgsMapLayer, context: QgsProcessingContext
 ) -> QgsGeometry:
     """Return the extent, the area of interest, or the intersection of both, as given.
 

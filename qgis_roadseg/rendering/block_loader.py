@@ -6,12 +6,12 @@ Scope: providers and their errors. Independent of the pixels' use.
 from __future__ import annotations
 
 import re
-import time
 
 from qgis.core import QgsProcessingFeedback, QgsRasterBlock, QgsRasterBlockFeedback, QgsRasterDataProvider, QgsRectangle
 from qgis.PyQt.QtCore import Qt
 
 from ...training_core.errors import Cancelled, ImageryError
+from ..runtime.feedback import wait
 from .provider_errors import LogErrors, RequestErrors
 
 # URLs may hold a key, so messages must not hold them.
@@ -30,12 +30,7 @@ class BlockLoader:
         self._is_tiled = bool(provider.nativeResolutions())
         # Once it has failed, GDAL's driver for PostGIS gives black blocks as if all were well.
         self._waits_s = () if provider.name() == "gdal" else WAITS_S
-        self._missing: set[str] = set()
-
-    @property
-    def missing(self) -> int:
-        """Number of tiles that were requested and do not exist."""
-        return len(self._missing)
+        self.missing: set[str] = set()  # addresses of tiles that were requested and do not exist
 
     def load(self, band: int, extent: QgsRectangle, width: int, height: int) -> QgsRasterBlock:
         """Return a block of pixels; where the layer has none, the block is nodata.
@@ -48,7 +43,7 @@ class BlockLoader:
                 return block
             if wait_s is not None:
                 self._feedback.pushInfo(f"{self._layer_name}: {failures[0]}; trying again in {wait_s:g} s")
-                self._wait(wait_s)
+                wait(wait_s, self._feedback)
         more = f", and {len(failures) - 1:,} more" if len(failures) > 1 else ""
         raise ImageryError(
             f"The layer {self._layer_name} could not be loaded completely: {failures[0]}{more}.",
@@ -67,19 +62,13 @@ class BlockLoader:
         finally:
             self._feedback.canceled.disconnect(cancel.cancel)
         self._check_cancelled()
-        self._missing |= requests.missing
+        self.missing |= requests.missing
         failures = requests.failures + logged.messages
         if not failures and not requests.missing:  # which a provider may report as errors
             failures = cancel.errors()
         if not failures and not block.isValid():
             failures = [self._provider.lastError() or "the provider returns no pixels"]
         return block, [_ADDRESS.sub("…", failure) for failure in failures]
-
-    def _wait(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self._check_cancelled()
-            time.sleep(0.05)
 
     def _check_cancelled(self) -> None:
         if self._feedback.isCanceled():

@@ -29,7 +29,7 @@ class RequestErrors:
     def __init__(self, is_tiled: bool) -> None:
         self._is_tiled = is_tiled
         self._failed: dict[str, str] = {}
-        self._missing: set[str] = set()
+        self.missing: set[str] = set()  # the URLs that were not found
 
     def __enter__(self) -> "RequestErrors":
         self._manager = QgsNetworkAccessManager.instance()
@@ -44,16 +44,11 @@ class RequestErrors:
         """A message per failed request, with the server's name; the whole URL may hold a key."""
         return list(self._failed.values())
 
-    @property
-    def missing(self) -> frozenset[str]:
-        """The URLs that were not found."""
-        return frozenset(self._missing)
-
     def _hear(self, reply: QgsNetworkReplyContent) -> None:
         url = reply.request().url()
         address = url.toString()
         if self._is_tiled and reply.error() in _NOT_THERE:
-            self._missing.add(address)
+            self.missing.add(address)
             return
         cause = _failure(reply)
         if cause:

@@ -93,10 +93,7 @@ def make_frame(
 
 
 def units_per_m(
-    layer_name: str,
-    crs: QgsCoordinateReferenceSystem,
-    extent: QgsRectangle,
-    transforms: QgsCoordinateTransformContext,
+    layer_name: str, crs: QgsCoordinateReferenceSystem, extent: QgsRectangle, transforms: QgsCoordinateTransformContext
 ) -> float:
     """Return how many units of a CRS a meter is at an extent's center, in the direction in which it is the fewest.
 
@@ -161,12 +158,7 @@ def render(provider: QgsRasterDataProvider, frame: Frame, path: Path, feedback: 
 
     Images become red, green, blue and alpha; data keep the provider's bands and type. Where the layer has nothing, such
     as a missing web tile, the file has no data. Raises Cancelled if the user stopped it. Raises ImageryError if the
-    layer could not be loaded completely. Raises OutputError if the file cannot be written.
-
-    Parameters
-    ----------
-    path : Path
-        The file to write; delete it if this raises.
+    layer could not be loaded completely. Raises OutputError if the file cannot be written. It is to be deleted then.
     """
     feedback.setProgressText(f"Rendering the layer {frame.layer_name}: {frame.size}")
     _warn_of_coarse_pixels(provider, frame, feedback)
@@ -183,7 +175,8 @@ def render(provider: QgsRasterDataProvider, frame: Frame, path: Path, feedback: 
     finally:
         sip.delete(file)  # which closes it, even if referenced elsewhere
     if loader.missing:
-        feedback.pushInfo(f"{loader.missing:,} tiles of the layer {frame.layer_name} do not exist. They become nodata.")
+        tiles = f"{len(loader.missing):,} tiles of the layer {frame.layer_name}"
+        feedback.pushInfo(f"{tiles} do not exist. They become nodata.")
 
 
 def _interpolate(provider: QgsRasterDataProvider) -> None:

@@ -174,14 +174,8 @@ def _make_environment(
 ) -> tuple[Path, list[str], Path]:
     """Make a virtual environment with the first Python that can, and tell why others cannot.
 
-    Returns
-    -------
-    base : Path
-        That Python.
-    install : list of str
-        Command that installs into the environment what follows.
-    configured : Path
-        The Python whose pip tells how the person has configured pip.
+    Returns that Python, the command that installs into the environment what follows, and the Python whose pip tells how
+    the person has configured pip.
     """
     refused: dict[Path, str] = {}
 

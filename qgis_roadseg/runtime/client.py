@@ -95,7 +95,7 @@ class WorkerClient:
         patience_s = self.finish_s if keeps_best else self.grace_s
         closed_s: Optional[float] = None  # when its input was closed, which asks it to exit
         while session.poll():
-            now = session.now_s
+            now = session.clock.now_s
             is_silent = session.silent_s > self.silence_s
             if closed_s is None and (self.feedback.isCanceled() or session.last is not None):
                 closed_s = now
@@ -123,23 +123,18 @@ class _WorkerSession:
         self._feedback = feedback
         self._notice_s = notice_s
         self._has_noted = False
-        self._clock = RunningClock(MAX_POLL_S)
-
-    @property
-    def now_s(self) -> float:
-        """Seconds in which this process was running."""
-        return self._clock.now_s
+        self.clock = RunningClock(MAX_POLL_S)
 
     @property
     def silent_s(self) -> float:
         """Seconds since the last event."""
-        return self.now_s - self.last_event_s
+        return self.clock.now_s - self.last_event_s
 
     def poll(self) -> bool:
         """Read what there is to read; return whether the worker was still running before."""
         was_running = self.process.is_running
         lines = self.process.poll()
-        self._clock.advance()
+        self.clock.advance()
         for line in lines.out:
             self._decode(line)
         for line in lines.err:
@@ -155,7 +150,7 @@ class _WorkerSession:
         if event is None or self.last is not None:  # the last event is followed by none
             self._feedback.report_output(line)
             return
-        self.last_event_s = self.now_s
+        self.last_event_s = self.clock.now_s
         if self._has_noted:
             self._has_noted = False
             self._feedback.report(events.Log("The worker responds again."))

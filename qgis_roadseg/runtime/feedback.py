@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from qgis.core import QgsApplication, QgsProcessingFeedback
 
 from ...training_core import events
+from ...training_core.errors import Cancelled
 from ..translation import tr
 
 LINE_EVERY_S = 10.0
@@ -76,6 +77,15 @@ class EventFeedback:
             return False
         self._shown_s[kind] = now
         return True
+
+
+def wait(seconds: float, feedback: QgsProcessingFeedback) -> None:
+    """Wait; raise Cancelled if the user stops it meanwhile."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if feedback.isCanceled():
+            raise Cancelled()
+        time.sleep(0.05)
 
 
 # QGIS notes SIGINT itself, but acts on it only in an event loop, which its main thread does not reach during an

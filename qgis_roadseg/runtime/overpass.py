@@ -5,7 +5,6 @@ Scope: one request, its failures, and a second try. Independent of the query, se
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from qgis.PyQt.QtNetwork import QNetworkReply, QNetworkRequest
 from ...training_core.errors import Cancelled, JobError, LayerError, ResourceError
 from ...training_core.jobs.overpass import MAX_ANSWER_MB, Box, fault_of, query
 from ..translation import tr
+from .feedback import wait
 
 _MAX_BYTES = MAX_ANSWER_MB * 1_000_000
 # A server that is busy is asked again after so long, unless it says when.
@@ -80,7 +80,7 @@ def download(server: Server, boxes: Iterable[Box], path: Path, feedback: QgsProc
     if failure and failure.pause_s is not None:
         message = tr("{reason} It is asked once more in {seconds} s.")
         feedback.pushWarning(message.format(reason=failure.reason, seconds=failure.pause_s))
-        _wait(failure.pause_s, feedback)
+        wait(failure.pause_s, feedback)
         failure = _ask(server, text, path, feedback)
     if failure:
         raise LayerError(failure.reason, failure.remedy)
@@ -152,11 +152,3 @@ def _failure_of(reply: QNetworkReply, name: str, path: Path) -> Optional[_Failur
     fault = fault_of(path)
     reason = tr("The answer of {server} is of no use: {fault}.").format(server=name, fault=fault.rstrip("."))
     return _Failure(reason, _OVERLOAD, 0) if fault else None
-
-
-def _wait(seconds: float, feedback: QgsProcessingFeedback) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if feedback.isCanceled():
-            raise Cancelled
-        time.sleep(_POLL_MS / 1000)

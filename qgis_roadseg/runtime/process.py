@@ -102,14 +102,8 @@ class Ending:
 class ChildProcess:
     """A process with a cleaned environment; leaving the context ends it and its children.
 
-    Raises RuntimeEnvironmentError if the program cannot be started.
-
-    Parameters
-    ----------
-    program : str or Path
-        What to run; a Python that does not lead its own process group by itself runs RUN_MODULE.
-    variables : mapping of str to str, optional
-        Environment variables, added to QGIS' or replacing them.
+    A Python that does not lead its own process group by itself runs RUN_MODULE. The environment variables are QGIS',
+    with `variables` added or in their place. Raises RuntimeEnvironmentError if the program cannot be started.
     """
 
     def __init__(

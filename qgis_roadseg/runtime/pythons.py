@@ -26,11 +26,7 @@ _PRINT_VERSION = (
 APPLES = Path("/usr/bin/python3")
 SYSCTL = "/usr/sbin/sysctl"
 # Where Homebrew and the installers of python.org put them on macOS; QGIS is not started with a shell's PATH there.
-MAC_FOLDERS = (
-    "/opt/homebrew/bin",
-    "/usr/local/bin",
-    "/Library/Frameworks/Python.framework/Versions/3.{minor}/bin",
-)
+MAC_FOLDERS = ("/opt/homebrew/bin", "/usr/local/bin", "/Library/Frameworks/Python.framework/Versions/3.{minor}/bin")
 # A program for Intel processors starts others for these, too, where they are for both.
 ROSETTA = "it is a program for Intel processors (x86-64), under Rosetta, for which PyTorch is no longer built"
 INTEL_MAC = "this Mac has an Intel processor, for which PyTorch is no longer built"

@@ -82,26 +82,21 @@ class LoggedFeedback(QgsProcessingMultiStepFeedback):
 
     # The names are those of QGIS.
     def setProgressText(self, text: str) -> None:
-        """Log and show what is done now."""
         self._log.write(text)
         super().setProgressText(text)
 
     def pushInfo(self, info: str) -> None:
-        """Log and show a line."""
         self._log.write(info)
         super().pushInfo(info)
 
     def pushWarning(self, warning: str) -> None:
-        """Log and show a warning."""
         self._log.write(f"Warning: {warning}")
         super().pushWarning(warning)
 
     def pushDebugInfo(self, info: str) -> None:
-        """Log and show a line of a library or a program."""
         self._log.write(info)
         super().pushDebugInfo(info)
 
     def reportError(self, error: str, fatalError: bool = False) -> None:  # noqa: N803
-        """Log and show an error."""
         self._log.write(f"Error: {error}")
         super().reportError(error, fatalError)

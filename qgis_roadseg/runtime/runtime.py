@@ -192,21 +192,15 @@ def managed_set() -> Optional[RequirementSet]:
     return max(built, key=lambda each: each.folder.stat().st_mtime) if built else None
 
 
-def managed() -> Optional[Path]:
-    """Return the managed environment's Python; None without one."""
-    requirements = managed_set()
-    return interpreter(requirements.folder) if requirements else None
-
-
 def find() -> Path:
     """Return the runtime's Python; raise RuntimeEnvironmentError, which says how to get one, if there is none."""
     python = named()
     if python is not None and not python.is_file():
         raise RuntimeEnvironmentError(f"The Python chosen for RoadSeg, {python}, does not exist.", REMEDY)
-    python = python or managed()
-    if python is None:
+    requirements = None if python else managed_set()
+    if python is None and requirements is None:
         raise RuntimeEnvironmentError("RoadSeg has no runtime yet.", REMEDY)
-    return python
+    return python or interpreter(requirements.folder)
 
 
 @dataclass(frozen=True)

@@ -170,10 +170,8 @@ class JobAlgorithm(RoadSegAlgorithm):
             raise QgsProcessingException(named(str(error))) from error
         destinations = {**files, **dict(zip(layers, filled.values()))}
         if answer.get("stopped"):
-            files_text = ", ".join(destinations.values())
-            feedback.pushInfo(
-                self.tr("Stopped as requested. The best model so far is in {files}").format(files=files_text)
-            )
+            message = self.tr("Stopped as requested. The best model so far is in {files}")
+            feedback.pushInfo(message.format(files=", ".join(destinations.values())))
         styles = {
             name: fitting_style(style, layers[name]) if name in layers else style
             for name, style in self.styles.items()
@@ -210,8 +208,7 @@ class JobAlgorithm(RoadSegAlgorithm):
                 project = context.layerToLoadOnCompletionDetails(loaded[0]).project
                 name, caption = _output_name(key), self.tr(label)
                 context.addLayerToLoadOnCompletion(
-                    path,
-                    QgsProcessingContext.LayerDetails(caption, project, name, QgsProcessingUtils.LayerHint.Vector),
+                    path, QgsProcessingContext.LayerDetails(caption, project, name, QgsProcessingUtils.LayerHint.Vector)
                 )
                 set_name_and_group(path, caption, self._source_name, context)
             if key in self.styles:

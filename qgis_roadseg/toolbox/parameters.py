@@ -55,49 +55,18 @@ _POLYGON, _LINE, _POINT = (
     QgsProcessing.SourceType.TypeVectorPoint,
 )
 _SOURCE_TYPES = {
-    "roads": [_LINE, _POLYGON],
-    "aoi": [_POLYGON],
-    "no_road": [_LINE, _POLYGON],
-    "threshold_areas": [_POLYGON],
-    "labeled": [_POLYGON],
-    "truth": [_LINE],
-    "proposal": [_LINE],
-    "lines": [_LINE],
-    "bridges": [_LINE],
-    "before": [_LINE],
-    "after": [_LINE],
-    "places": [_POINT],
-    "origins": [_POINT],
-    "sites": [_POINT],
-    "districts": [_POLYGON],
-    "damage": [_POLYGON],
-    "hazards": [_POLYGON],
-    "layer": [_LINE, _POINT],
-    "changes": [_LINE],
-    "sample": [_LINE],
-    "review": [_LINE],
-    "other_review": [_LINE],
-    "extracted_anew": [_LINE],
+    **dict.fromkeys(("truth", "proposal", "lines", "bridges", "before", "after", "changes", "sample"), (_LINE,)),
+    **dict.fromkeys(("review", "other_review", "extracted_anew"), (_LINE,)),
+    **dict.fromkeys(("aoi", "threshold_areas", "labeled", "districts", "damage", "hazards"), (_POLYGON,)),
+    **dict.fromkeys(("places", "origins", "sites"), (_POINT,)),
+    **dict.fromkeys(("roads", "no_road"), (_LINE, _POLYGON)),
+    "layer": (_LINE, _POINT),
 }
 _SINK_TYPES = {
-    "roads": _LINE,
-    "nodes": _POINT,
-    "links": _LINE,
-    "breaks": _POINT,
-    "errors": _LINE,
-    "changes": _LINE,
-    "status": _LINE,
-    "sample": _LINE,
-    "arrows": _LINE,
-    "reached": _POINT,
-    "suggestions": _POLYGON,
-    "drawn": _LINE,
-    "no_road": _POLYGON,
-    "aoi": _POLYGON,
-    "bridges": _LINE,
-    "water": _POLYGON,
-    "rails": _LINE,
-    "runways": _POLYGON,
+    **dict.fromkeys(("roads", "links", "errors", "changes", "status", "sample", "arrows"), _LINE),
+    **dict.fromkeys(("drawn", "bridges", "rails"), _LINE),
+    **dict.fromkeys(("suggestions", "no_road", "aoi", "water", "runways"), _POLYGON),
+    **dict.fromkeys(("nodes", "breaks", "reached"), _POINT),
 }
 _INPUT_FILTERS = {jobs.PROFILE: JSON_FILTER, jobs.CHALLENGE: CHALLENGE_FILTER, jobs.OSM_EXTRACT: OSM_FILTER}
 _FILE_FILTERS = {
@@ -126,12 +95,7 @@ def make_parameters(
 ) -> list[QgsProcessingParameterDefinition]:
     """Return a parameter for each field, the main input first and the outputs last.
 
-    Parameters
-    ----------
-    renamed : mapping of str to str
-        Parameter names by field, where they are not the field's name in capitals.
-    created : collection of str
-        Fields of optional outputs that are created by default.
+    Optional outputs are created by default if their fields are among `created`.
     """
     # The layer of attribute fields that do not name it.
     roads = "roads" if any(field.name == "roads" and field.option.kind == jobs.VECTOR for field in fields) else "lines"
@@ -188,7 +152,7 @@ def _made_with(field: OptionField, renamed: Mapping[str, str], roads: str) -> tu
     if kind in _INPUT_FILTERS:
         return QgsProcessingParameterFile, {"fileFilter": f"{_INPUT_FILTERS[kind]};;{ANY_FILTER}"}
     if kind == jobs.VECTOR:
-        return QgsProcessingParameterFeatureSource, {"types": _SOURCE_TYPES[field.name]}
+        return QgsProcessingParameterFeatureSource, {"types": list(_SOURCE_TYPES[field.name])}
     if kind == jobs.VECTOR_OUTPUT:
         return QgsProcessingParameterFeatureSink, {"type": _SINK_TYPES[field.name]}
     if kind == jobs.FIELD:
@@ -202,8 +166,7 @@ def _made_with(field: OptionField, renamed: Mapping[str, str], roads: str) -> tu
         jobs.AREAS: (QgsProcessingParameterMapLayer, {"types": [_POLYGON, source.TypeRaster]}),
         jobs.RASTERS: (QgsProcessingParameterMultipleLayers, {"layerType": source.TypeRaster}),
         # A Band parameter belongs to one raster layer; with several it stays empty and is invalid.
-        jobs.BANDS: (QgsProcessingParameterString, {}),
-        jobs.NUMBERS: (QgsProcessingParameterString, {}),
+        **dict.fromkeys(_NUMBERS, (QgsProcessingParameterString, {})),
         jobs.MODELS: (QgsProcessingParameterMultipleLayers, {"layerType": source.TypeFile}),
         # An existing folder for logs; as a destination, it would be a new one each time.
         jobs.FOLDER: (QgsProcessingParameterFile, {"behavior": QgsProcessingParameterFile.Behavior.Folder}),

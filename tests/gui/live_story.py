@@ -129,7 +129,7 @@ def draw_roads(stage: Stage, plan: dict, pictures: Path, ear: Ear) -> Iterator[U
         frame.take()
     hands.picture(iface.mainWindow(), pictures / "tutorial_live_learning.png")
     stage.seen["labels"] = roads.featureCount()
-    stage.seen["scores"] = panel().chart.scores
+    stage.seen["scores"] = list(panel().chart.scores)
     stage.seen["numbers"] = panel().numbers.text()
     stage.seen["state"] = panel().state.text()
 
@@ -182,7 +182,7 @@ def end(stage: Stage, ear: Ear) -> Iterator[Until]:
     stage.step("stop")
     hands.click(panel().stop)
     yield Until(lambda: panel().phase == "idle", "the session has ended", 60)
-    stage.seen["end"] = {"state": panel().state.text(), "can_resume": panel().can_resume}
+    stage.seen["end"] = {"state": panel().state.text(), "can_resume": panel().resume.isEnabled()}
     stage.seen["events"] = sorted({event.kind for _, event in ear.events})
     layer("Drawn roads").commitChanges()
     layer("No road here").rollBack()

@@ -27,21 +27,16 @@ class LiveChart(QWidget):
     def __init__(self, parent: Optional[QWidget] = None) -> None:
         super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._scores: list[tuple[float, float]] = []
-
-    @property
-    def scores(self) -> list[tuple[float, float]]:
-        """The scores so far: seconds and F1."""
-        return list(self._scores)
+        self.scores: list[tuple[float, float]] = []  # so far: seconds and F1
 
     def add(self, at_s: float, f1: float) -> None:
         """Add an F1 score, and paint it."""
-        self._scores.append((at_s, min(max(f1, 0.0), 1.0)))
+        self.scores.append((at_s, min(max(f1, 0.0), 1.0)))
         self.setToolTip(tr("F1 on held-out blocks: {f1:.2f}").format(f1=f1))
         self.update()
 
     def clear(self) -> None:
-        self._scores = []
+        self.scores = []
         self.setToolTip("")
         self.update()
 
@@ -54,19 +49,19 @@ class LiveChart(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), self.palette().color(QPalette.ColorRole.Base))
         words = self.palette().color(QPalette.ColorRole.Text)
-        if not self._scores:
+        if not self.scores:
             painter.setPen(words)
             painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, tr("F1 on held-out blocks"))
             return
         area = self._area(painter)
         self._paint_levels(painter, area, words)
-        points = QPolygonF([self._point(area, *score) for score in self._scores])
+        points = QPolygonF([self._point(area, *score) for score in self.scores])
         painter.setPen(QPen(LINE, 2))
         painter.drawPolyline(points)
         painter.setBrush(LINE)
         painter.drawEllipse(points[-1], 3, 3)
         painter.setPen(words)
-        last = tr("F1 {f1:.2f} on held-out blocks").format(f1=self._scores[-1][1])
+        last = tr("F1 {f1:.2f} on held-out blocks").format(f1=self.scores[-1][1])
         painter.drawText(area, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignRight, last)
 
     def _area(self, painter: QPainter) -> QRectF:
@@ -86,5 +81,5 @@ class LiveChart(QWidget):
             painter.drawText(label, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, f"{level:g}")
 
     def _point(self, area: QRectF, at_s: float, f1: float) -> QPointF:
-        widest_s = max(MIN_S, self._scores[-1][0])
+        widest_s = max(MIN_S, self.scores[-1][0])
         return QPointF(area.left() + at_s / widest_s * area.width(), area.bottom() - f1 * area.height())

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Optional
 
-from qgis.core import Qgis, QgsMapLayer, QgsMessageLog, QgsPointXY, QgsProject, QgsTask
+from qgis.core import Qgis, QgsFileUtils, QgsMapLayer, QgsMessageLog, QgsPointXY, QgsProject, QgsTask
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import QObject, QTimer
 from qgis.PyQt.QtWidgets import QFileDialog
@@ -36,6 +36,8 @@ from .panel import IDLE, PAUSED, RUNNING, STARTING, STOPPING, LivePanel, numbers
 from .session_store import IMAGE, LABELS, SessionStore, choices_in, clean_up, last_session, new_folder, read_known
 from .view import ViewSender
 
+_FILTER = "GeoPackage (*.gpkg)"
+
 
 class LiveControl(QObject):
     """Runs one session at a time, as the panel asks for it."""
@@ -55,7 +57,6 @@ class LiveControl(QObject):
         self._places: list[QgsPointXY] = []
         self._learned_s: Optional[float] = None
         self._state: Optional[Any] = None
-        self._connections: list[Any] = []
         panel.started.connect(self.start)
         panel.resumed.connect(self.resume)
         panel.paused.connect(self.pause_or_go_on)
@@ -69,13 +70,14 @@ class LiveControl(QObject):
             box.activated.connect(lambda _, name=name, box=box: self._on_label_layer(name, box.currentLayer()))
         project = QgsProject.instance()
         self._connections = [
-            (project.layersWillBeRemoved, project.layersWillBeRemoved.connect(self._on_layers_removed)),
-            (project.layersRemoved, project.layersRemoved.connect(panel.choices.forget)),
-            (project.aboutToBeCleared, project.aboutToBeCleared.connect(self._on_project_cleared)),
-            (project.layersAdded, project.layersAdded.connect(lambda _: self._suggest_later())),
+            project.layersWillBeRemoved.connect(self._on_layers_removed),
+            project.layersRemoved.connect(panel.choices.forget),
+            project.aboutToBeCleared.connect(self._on_project_cleared),
+            # Once the layers are in the layer tree, too.
+            project.layersAdded.connect(lambda _: QTimer.singleShot(0, self._suggest)),
         ]
         Thread(target=clean_up, args=(root,), daemon=True).start()  # models of some 400 MB each
-        self._rest(tr("Not started"), tr("Choose an image, and press Start."))
+        self._finish(tr("Not started"), tr("Choose an image, and press Start."))
 
     @property
     def is_idle(self) -> bool:
@@ -139,8 +141,8 @@ class LiveControl(QObject):
         if self._session is not None:
             self._session.close()
         self._drop()
-        for signal, connection in self._connections:
-            signal.disconnect(connection)
+        for connection in self._connections:
+            QObject.disconnect(connection)
         self._connections = []
 
     def _begin(self, image: QgsMapLayer, path: Optional[Path]) -> None:
@@ -341,14 +343,13 @@ class LiveControl(QObject):
         """Ask for a file, make label layers in it, and begin."""
         beside = exchange.absolute(image.source()) if not exchange.why_no_file(image) else str(Path.home() / "labels")
         title, start = tr("Where to store the labels"), str(Path(beside).with_suffix("")) + " labels.gpkg"
-        path, _ = QFileDialog.getSaveFileName(self._panel, title, start, "GeoPackage (*.gpkg)")
+        path, _ = QFileDialog.getSaveFileName(self._panel, title, start, _FILTER)
         if not path:
             return
-        if not path.lower().endswith(".gpkg"):
-            path += ".gpkg"
+        path = QgsFileUtils.addExtensionFromFilter(path, _FILTER)
         self._panel.set_phase(STARTING)
         self._panel.set_state(tr("Creating label layers"))
-        create_label_layers(image, path, lambda layers, error: self._on_labels_created(layers, error))
+        create_label_layers(image, path, self._on_labels_created)
 
     def _on_labels_created(self, layers: dict[str, Any], error: str) -> None:
         if not self._connections:  # the plugin has been unloaded
@@ -361,9 +362,6 @@ class LiveControl(QObject):
             self._panel.choices.choose(name, layer)
         QTimer.singleShot(0, self.start)
 
-    def _suggest_later(self) -> None:
-        QTimer.singleShot(0, self._suggest)  # once the layers are in the layer tree, too
-
     def _suggest(self) -> None:
         if self._connections and self.is_idle:
             self._panel.choices.suggest()
@@ -374,12 +372,9 @@ class LiveControl(QObject):
 
     def _finish(self, title: str, text: str = "") -> None:
         self._drop()
-        self._rest(title, text)
-
-    def _rest(self, title: str, text: str) -> None:
         self._panel.set_phase(IDLE)
         self._panel.set_state(title, text)
-        self._panel.can_resume = last_session(self._root) is not None
+        self._panel.resume.setEnabled(last_session(self._root) is not None)
         self._suggest()
 
     def _drop(self) -> None:

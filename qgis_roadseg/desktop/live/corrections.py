@@ -7,17 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from qgis.core import (
-    Qgis,
-    QgsCoordinateTransform,
-    QgsCsException,
-    QgsMapLayer,
-    QgsPointXY,
-    QgsProject,
-    QgsVectorLayer,
-)
-from qgis.gui import QgisInterface, QgsMapCanvas, QgsMapMouseEvent, QgsMapTool
-from qgis.PyQt.QtCore import QObject, Qt, pyqtSignal
+from qgis.core import Qgis, QgsCoordinateTransform, QgsCsException, QgsMapLayer, QgsPointXY, QgsProject, QgsVectorLayer
+from qgis.gui import QgisInterface, QgsMapToolEmitPoint
+from qgis.PyQt.QtCore import QObject, Qt
 from qgis.PyQt.sip import isdeleted
 
 from ....training_core.errors import LayerError
@@ -32,37 +24,11 @@ from .labels import LabelWatcher
 from .panel import LivePanel
 
 
-class CorrectingTool(QgsMapTool):
-    """A tool that clicks on errors; other buttons and the wheel move the map as usual.
-
-    Signals
-    -------
-    clicked(QgsPointXY)
-        Where, in the map's CRS.
-    """
-
-    clicked = pyqtSignal(QgsPointXY)
-
-    def __init__(self, canvas: QgsMapCanvas) -> None:
-        super().__init__(canvas)
-        self.setCursor(Qt.CursorShape.CrossCursor)
-
-    def canvasReleaseEvent(self, event: QgsMapMouseEvent) -> None:
-        """Emit the position of a click."""
-        if event.button() == Qt.MouseButton.LeftButton:
-            self.clicked.emit(event.mapPoint())
-
-
 class Corrections(QObject):
     """Sends clicks to the worker, and puts its answers into the label layers."""
 
     def __init__(
-        self,
-        window: QgisInterface,
-        panel: LivePanel,
-        image: QgsMapLayer,
-        session: LiveClient,
-        watcher: LabelWatcher,
+        self, window: QgisInterface, panel: LivePanel, image: QgsMapLayer, session: LiveClient, watcher: LabelWatcher
     ) -> None:
         super().__init__()
         self._window, self._panel, self._session, self._watcher = window, panel, session, watcher
@@ -70,8 +36,9 @@ class Corrections(QObject):
         self._image_file = "" if exchange.why_no_file(image) else exchange.absolute(image.source())
         self._waiting: list[str] = []  # for the layer of places without road, which is being made
         self._canvas = window.mapCanvas()
-        self._tool = CorrectingTool(self._canvas)
-        self._tool.clicked.connect(self.click)
+        self._tool = QgsMapToolEmitPoint(self._canvas)
+        self._tool.setCursor(Qt.CursorShape.CrossCursor)
+        self._tool.canvasClicked.connect(self._on_clicked)
         self._tool.deactivated.connect(lambda: panel.correct.setChecked(False))
 
     def switch(self, is_on: bool) -> None:
@@ -90,6 +57,10 @@ class Corrections(QObject):
             self._panel.tell(tr("This place is not on the image. Click within the image."))
             return
         self._session.send_numbered("correct", x=place.x(), y=place.y())
+
+    def _on_clicked(self, point: QgsPointXY, button: Qt.MouseButton) -> None:
+        if button == Qt.MouseButton.LeftButton:
+            self.click(point)
 
     def answer(self, event: Any) -> None:
         """Add the worker's correction to its layer, or report that there is none."""

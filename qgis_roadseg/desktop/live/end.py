@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from qgis.core import Qgis, QgsMapLayer, QgsVectorLayer
+from qgis.core import Qgis, QgsFileUtils, QgsMapLayer, QgsVectorLayer
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import QTimer
 from qgis.PyQt.QtWidgets import QFileDialog
@@ -42,8 +42,7 @@ class LiveEnd:
         path, _ = QFileDialog.getSaveFileName(window, tr("Keep this model"), str(start), MODEL_FILTER)
         if not path:
             return
-        if not path.lower().endswith(MODEL_SUFFIX):
-            path += MODEL_SUFFIX
+        path = QgsFileUtils.addExtensionFromFilter(path, MODEL_FILTER)
         if not self._session.is_running:  # it has ended while a file was asked for
             text = tr("The session ended before the model was kept. Resume the session, then keep the model.")
             show_message(self._window, text, Qgis.MessageLevel.Warning)
@@ -60,11 +59,10 @@ class LiveEnd:
             QTimer.singleShot(0, lambda: self._map(event.model))  # a dialog, which must not hold up further events
             return
         if event.f1 is None:
-            text = tr("The model is in {model}.").format(model=event.model)
+            text = tr("The model is in {model}.")
         else:
-            text = tr("The model is in {model}. F1 on held-out blocks is {f1:.2f}.").format(
-                model=event.model, f1=event.f1
-            )
+            text = tr("The model is in {model}. F1 on held-out blocks is {f1:.2f}.")
+        text = text.format(model=event.model, f1=event.f1)
         buttons = [(tr("Map all…"), lambda: self._map(event.model))]
         if event.labels:
             text = f"{text} {tr('Its training labels are in {labels}.').format(labels=event.labels)}"

@@ -12,8 +12,6 @@ from qgis.core import (
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransform,
     QgsCsException,
-    QgsExpressionContext,
-    QgsExpressionContextUtils,
     QgsGeometry,
     QgsProject,
     QgsVectorLayer,
@@ -47,8 +45,7 @@ def add_features(
             f"The layer {layer.name()} cannot be edited, so the correction was not added.",
             "Choose a layer that can be edited.",
         )
-    context = QgsExpressionContext(QgsExpressionContextUtils.globalProjectLayerScopes(layer))
-    fields = layer.fields()
+    fields, context = layer.fields(), layer.createExpressionContext()
     own = {fields.lookupField(name): value for name, value in (values or {}).items() if fields.lookupField(name) >= 0}
     layer.beginEditCommand(words)
     shapes = geometry.coerceToType(layer.wkbType())

@@ -24,7 +24,7 @@ from qgis.core import (
     QgsProject,
     QgsVectorLayer,
 )
-from qgis.PyQt.QtCore import QMetaObject, QObject, QTimer, pyqtSignal
+from qgis.PyQt.QtCore import QObject, QTimer, pyqtSignal
 
 from ....training_core.jobs.fields import METERS, NO, number_in, word_in
 from ...layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD
@@ -146,17 +146,12 @@ class LabelWatcher(QObject):
                 return
             for message in watched.take_problems():
                 self.failed.emit(message)
-            if watched.is_complete:
-                candidates: Iterable[Hashable] = list(self._known[name])
-            else:
-                candidates = watched.asked
+            candidates: Iterable[Hashable] = list(self._known[name]) if watched.is_complete else watched.asked
             changes = self._reconcile(name, watched.take_found(), candidates)
             if changes:
                 self.changed.emit(changes)
-            if any(
-                each.is_dirty for each in self._watched.values()
-            ):  # the next layer in another turn of the event loop
-                self._timer.start(0)
+            if any(each.is_dirty for each in self._watched.values()):
+                self._timer.start(0)  # the next layer in another turn of the event loop
             return
 
     def _reconcile(
@@ -191,32 +186,28 @@ class _WatchedLayer:
 
     def __init__(self, layer: QgsVectorLayer, crs: QgsCoordinateReferenceSystem, wake: Any, on_lost: Any) -> None:
         self.layer, self.name = layer, layer.name()
-        self.asked: set[int] = set()
+        # What is read: the whole layer, or the features that were asked for.
+        self.is_complete, self.asked = False, set[int]()
         self._crs, self._wake = crs, wake
         self._is_all_dirty = True
         self._dirty: set[int] = set()
         self._reading: Optional[Iterator[QgsFeature]] = None
-        self._reads_all = False
         self._found: dict[Hashable, Content] = {}
         self._problems: list[str] = []
-        one, several, everything = self._mark, self._mark_several, self._mark_all
-        self._connections: list[tuple[Any, QMetaObject.Connection]] = [
-            (signal, signal.connect(act))
-            for signal, act in (
-                (layer.featureAdded, one),
-                (layer.featureDeleted, one),
-                (layer.featuresDeleted, several),
-                (layer.geometryChanged, one),
-                (layer.attributeValueChanged, one),
-                (layer.afterCommitChanges, everything),
-                (layer.afterRollBack, everything),
-                (layer.dataChanged, everything),
-                (layer.subsetStringChanged, everything),
-                (layer.updatedFields, everything),
-                (layer.crsChanged, everything),
-                (layer.dataSourceChanged, everything),
-                (layer.willBeDeleted, on_lost),
-            )
+        self._connections = [
+            layer.featureAdded.connect(self._mark),
+            layer.featureDeleted.connect(self._mark),
+            layer.featuresDeleted.connect(self._mark_several),
+            layer.geometryChanged.connect(self._mark),
+            layer.attributeValueChanged.connect(self._mark),
+            layer.afterCommitChanges.connect(self._mark_all),
+            layer.afterRollBack.connect(self._mark_all),
+            layer.dataChanged.connect(self._mark_all),
+            layer.subsetStringChanged.connect(self._mark_all),
+            layer.updatedFields.connect(self._mark_all),
+            layer.crsChanged.connect(self._mark_all),
+            layer.dataSourceChanged.connect(self._mark_all),
+            layer.willBeDeleted.connect(on_lost),
         ]
 
     @property
@@ -224,15 +215,10 @@ class _WatchedLayer:
         """Whether there is something to read."""
         return self._is_all_dirty or bool(self._dirty) or self._reading is not None
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether the whole layer was read."""
-        return self._reads_all
-
     def close(self) -> None:
         """Watch no more."""
-        for signal, connection in self._connections:
-            signal.disconnect(connection)
+        for connection in self._connections:
+            QObject.disconnect(connection)
         self._connections, self._reading = [], None
 
     def read_until(self, end_s: float) -> bool:
@@ -271,7 +257,7 @@ class _WatchedLayer:
         self._wake()
 
     def _begin(self) -> None:
-        self._reads_all = self._is_all_dirty or len(self._dirty) > MAX_SINGLE
+        self.is_complete = self._is_all_dirty or len(self._dirty) > MAX_SINGLE
         self.asked, self._dirty, self._is_all_dirty = self._dirty, set(), False
         fields = self.layer.fields()
         self._width, self._sure = fields.lookupField(WIDTH_FIELD), fields.lookupField(SURE_FIELD)
@@ -280,7 +266,7 @@ class _WatchedLayer:
         if not self.layer.crs().isValid():
             self._note(tr("The layer {layer} has no coordinate reference system. The image's is assumed."))
         request = QgsFeatureRequest().setSubsetOfAttributes([each for each in (self._width, self._sure) if each >= 0])
-        if not self._reads_all:
+        if not self.is_complete:
             request.setFilterFids(list(self.asked))
         self._snapshot = LayerSnapshot(self.layer, False)
         self._reading = self._snapshot.getFeatures(request)
@@ -300,7 +286,8 @@ class _WatchedLayer:
         if geometry.isNull() or not geometry.boundingBox().isFinite():
             self._note(tr("Features of the layer {layer} cannot be transformed to the image's CRS and are left out."))
             return None
-        return Content(geometry.asWkt(self._decimals), self._width_m(feature), _truth(feature, self._sure))
+        sure = self._sure < 0 or word_in(feature.attribute(self._sure)) not in NO
+        return Content(geometry.asWkt(self._decimals), self._width_m(feature), sure)
 
     def _width_m(self, feature: QgsFeature) -> Optional[float]:
         """Return a road's width, read as the core reads it; None where there is none."""
@@ -316,8 +303,3 @@ class _WatchedLayer:
         problem = text.format(layer=self.layer.name())
         if problem not in self._problems:
             self._problems.append(problem)
-
-
-def _truth(feature: QgsFeature, index: int) -> bool:
-    """Return a yes/no value, read as the core reads it; true where it is missing."""
-    return index < 0 or word_in(feature.attribute(index)) not in NO

@@ -12,14 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Optional
 
-from qgis.core import (
-    QgsDataProvider,
-    QgsLayerTreeGroup,
-    QgsLayerTreeNode,
-    QgsMapLayer,
-    QgsProject,
-    QgsRasterLayer,
-)
+from qgis.core import QgsDataProvider, QgsLayerTreeGroup, QgsLayerTreeNode, QgsMapLayer, QgsProject, QgsRasterLayer
 from qgis.gui import QgsMapCanvas
 from qgis.PyQt.QtCore import QObject, QTimer
 

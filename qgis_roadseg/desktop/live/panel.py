@@ -77,7 +77,7 @@ class LivePanel(QgsDockWidget):
         self._lay_out()
         self.set_phase(IDLE)
         self.set_places(0)
-        self.can_resume = False
+        self.resume.setEnabled(False)
         self.tell("")
 
     @property
@@ -126,15 +126,6 @@ class LivePanel(QgsDockWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(300, 560)
-
-    @property
-    def can_resume(self) -> bool:
-        """Whether there is a session to resume."""
-        return self.resume.isEnabled()
-
-    @can_resume.setter
-    def can_resume(self, whether: bool) -> None:
-        self.resume.setEnabled(whether)
 
     def _make_buttons(self) -> None:
         self.start = _button("start", tr("Start"), "/mActionPlay.svg", self.started.emit)

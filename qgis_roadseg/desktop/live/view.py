@@ -30,10 +30,8 @@ class ViewSender(QObject):
         self._timer.setSingleShot(True)
         self._timer.setInterval(REST_MS)
         self._timer.timeout.connect(self._send)
-        self._connections = [
-            (signal, signal.connect(self._timer.start))
-            for signal in (canvas.extentsChanged, canvas.destinationCrsChanged)
-        ]
+        changes = canvas.extentsChanged, canvas.destinationCrsChanged
+        self._connections = [signal.connect(self._timer.start) for signal in changes]
         self._send()
 
     def show(self, style: str) -> None:
@@ -56,9 +54,8 @@ class ViewSender(QObject):
     def close(self) -> None:
         """Send nothing any more."""
         self._timer.stop()
-        for signal, connection in self._connections:
-            signal.disconnect(connection)
-        self._connections = []
+        for connection in self._connections:
+            QObject.disconnect(connection)
 
     def _send(self) -> None:
         shown = view_on(self._crs, self._extent, self._canvas)

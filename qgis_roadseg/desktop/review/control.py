@@ -7,17 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from qgis.core import (
-    Qgis,
-    QgsCoordinateTransform,
-    QgsDistanceArea,
-    QgsFeature,
-    QgsPointXY,
-    QgsProject,
-    QgsVectorLayer,
-)
+from qgis.core import Qgis, QgsDistanceArea, QgsFeature, QgsPointXY, QgsProject, QgsVectorLayer
 from qgis.gui import QgisInterface
-from qgis.PyQt.QtCore import Qt
+from qgis.PyQt.QtCore import QObject, Qt
 
 from ....training_core.errors import RoadSegError
 from ....training_core.jobs.fields import word_in
@@ -72,14 +64,11 @@ class Review:
         self._open_panel()
         self._layer = layer
         self._connections = [
-            (signal, signal.connect(act))
-            for signal, act in (
-                (QgsProject.instance().layersWillBeRemoved, self._on_removed),
-                (layer.editingStarted, self._read),
-                (layer.editingStopped, self._read),
-                (layer.dataSourceChanged, self._read),
-                (self._window.mapCanvas().destinationCrsChanged, self._read),
-            )
+            QgsProject.instance().layersWillBeRemoved.connect(self._on_removed),
+            layer.editingStarted.connect(self._read),
+            layer.editingStopped.connect(self._read),
+            layer.dataSourceChanged.connect(self._read),
+            self._window.mapCanvas().destinationCrsChanged.connect(self._read),
         ]
         self._read()
         self._window.mapCanvas().setFocus()
@@ -89,12 +78,9 @@ class Review:
         self._open_panel()
         self._network = NetworkReview(self._window, self.panel, layer, self._tracing)
         self._connections = [
-            (signal, signal.connect(act))
-            for signal, act in (
-                (QgsProject.instance().layersWillBeRemoved, self._on_removed),
-                (layer.dataSourceChanged, self.end),
-                (layer.crsChanged, self.end),
-            )
+            QgsProject.instance().layersWillBeRemoved.connect(self._on_removed),
+            layer.dataSourceChanged.connect(self.end),
+            layer.crsChanged.connect(self.end),
         ]
         self._window.mapCanvas().setFocus()
 
@@ -103,8 +89,8 @@ class Review:
         if self._network is not None:
             self._network.end()
             self._network = None
-        for signal, connection in self._connections:
-            signal.disconnect(connection)
+        for connection in self._connections:
+            QObject.disconnect(connection)
         self._connections = []
         self._layer = self._lines = self._line = None
         if self.panel is not None:
@@ -198,7 +184,7 @@ class Review:
             return
         self._line = line
         geometry = feature.geometry()
-        geometry.transform(self._to_map())
+        geometry.transform(self._window.mapCanvas().mapSettings().layerTransform(self._layer))
         self._view.show(geometry)
         self._place = geometry.boundingBox().center()
         kind = word_in(feature[CHANGE])
@@ -212,10 +198,6 @@ class Review:
         self.panel.show_line(text, answers, self._lines.can_go_back)
         total = len(self._lines.answers)
         self.panel.show_progress(total - self._lines.left, total, self._lines.sample.summary())
-
-    def _to_map(self) -> QgsCoordinateTransform:
-        crs = self._window.mapCanvas().mapSettings().destinationCrs()
-        return QgsCoordinateTransform(self._layer.crs(), crs, QgsProject.instance())
 
     def _question(self, feature: QgsFeature) -> str:
         measure = QgsDistanceArea()

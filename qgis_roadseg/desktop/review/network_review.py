@@ -5,8 +5,6 @@ Scope: what follows from what. Independent of how verdicts are written.
 
 from __future__ import annotations
 
-from typing import Any
-
 from qgis.core import (
     Qgis,
     QgsCoordinateTransform,
@@ -18,6 +16,7 @@ from qgis.core import (
     QgsVectorLayer,
 )
 from qgis.gui import QgisInterface
+from qgis.PyQt.QtCore import QObject
 
 from ....training_core.errors import RoadSegError
 from ....training_core.jobs.review import ACCEPTED, REJECTED, VERDICTS
@@ -50,9 +49,9 @@ class NetworkReview:
         self.layer_ids = (network.id(), self._layer.id())
         self._tool = PaintingTool(self._canvas)
         self._tool.painted.connect(self._paint)
-        self._connections: list[Any] = [
-            (signal, signal.connect(act))
-            for signal, act in ((self._canvas.extentsChanged, self._show), (panel.learn.clicked, self._learn))
+        self._connections = [
+            self._canvas.extentsChanged.connect(self._show),
+            panel.learn.clicked.connect(self._learn),
         ]
         window.setActiveLayer(network)
         panel.show_layer(network.name(), note_for(network), can_learn=True)
@@ -61,8 +60,8 @@ class NetworkReview:
 
     def end(self) -> None:
         """Let go of the layers; the next review goes on with the lines that are left."""
-        for signal, connection in self._connections:
-            signal.disconnect(connection)
+        for connection in self._connections:
+            QObject.disconnect(connection)
         self._connections = []
         self._tool.close()
 

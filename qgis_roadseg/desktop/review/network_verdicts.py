@@ -62,10 +62,9 @@ def verdict_layer(network: QgsVectorLayer) -> QgsVectorLayer:
     """
     file = file_of(network)
     if not file:
+        text = tr("The layer {layer} has no file, so its review cannot be written beside it.")
         raise LayerError(
-            tr("The layer {layer} has no file, so its review cannot be written beside it.").format(
-                layer=network.name()
-            ),
+            text.format(layer=network.name()),
             tr("Save it as a GeoPackage (Make Permanent or Export in its menu), and review that layer."),
         )
     work_area.check_image_crs(network)

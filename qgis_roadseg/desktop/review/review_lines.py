@@ -55,10 +55,9 @@ def check_layer(layer: Optional[QgsMapLayer]) -> QgsVectorLayer:
         )
     work_area.check_image_crs(layer)
     if field >= 0 and provider.fields().at(field).type() != QMetaType.Type.QString:
+        text = tr("The field “{field}” of the layer {layer} is not a text field.")
         raise LayerError(
-            tr("The field “{field}” of the layer {layer} is not a text field.").format(
-                field=REVIEW, layer=layer.name()
-            ),
+            text.format(field=REVIEW, layer=layer.name()),
             tr("Rename the field, so that the review gets its own field."),
         )
     return layer
@@ -68,14 +67,8 @@ class ReviewLines:
     """The lines of a layer that a person has to judge, each with an answer or none.
 
     Answers are written at once, by the layer's data provider: nothing waits for a Save, which a crash would lose. The
-    layer must not be editable meanwhile, since its edit buffer would not know of them.
-
-    Parameters
-    ----------
-    layer : QgsVectorLayer
-        Must stay until this is dropped.
-    crs : QgsCoordinateReferenceSystem
-        That of the map, in which places are near each other.
+    layer must not be editable meanwhile, since its edit buffer would not know of them. It must stay until this is
+    dropped. Places are near each other in `crs`, that of the map.
     """
 
     def __init__(self, layer: QgsVectorLayer, crs: QgsCoordinateReferenceSystem) -> None:
@@ -210,10 +203,9 @@ def check_written(layer: QgsVectorLayer, is_written: bool) -> None:
         provider = layer.dataProvider()
         reason = "; ".join(dict.fromkeys(provider.errors()))
         provider.clearErrors()
+        text = tr("The review cannot be written to the layer {layer} ({reason}).")
         raise OutputError(
-            tr("The review cannot be written to the layer {layer} ({reason}).").format(
-                layer=layer.name(), reason=reason
-            ),
+            text.format(layer=layer.name(), reason=reason),
             tr("Close other programs that use its file, and make room on the disk."),
         )
 

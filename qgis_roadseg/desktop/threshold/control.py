@@ -19,7 +19,7 @@ from qgis.core import (
     QgsRasterLayer,
 )
 from qgis.gui import QgisInterface
-from qgis.PyQt.QtCore import Qt, QTimer
+from qgis.PyQt.QtCore import QObject, Qt, QTimer
 from qgis.PyQt.QtGui import QColor
 
 from ....training_core.errors import RoadSegError, RuntimeEnvironmentError
@@ -80,8 +80,8 @@ class Threshold:
             return
         self._lay_tool_down()
         self._timer.stop()
-        for signal, connection in self._connections:
-            signal.disconnect(connection)
+        for connection in self._connections:
+            QObject.disconnect(connection)
         self._view.close(is_layer_there)
         self._session.stop()
         self._layer = self._view = self._session = None
@@ -107,16 +107,13 @@ class Threshold:
             self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.panel)
         self._layer, self._session, self._view = layer, session, ThresholdView(self._canvas, layer)
         self._connections = [
-            (signal, signal.connect(act))
-            for signal, act in (
-                (session.received, self._hear),
-                (session.noted, self.panel.note.setText),
-                (QgsProject.instance().layersWillBeRemoved, self._on_removed),
-                (layer.crsChanged, self.end),
-                (layer.dataSourceChanged, self.end),
-                (self._canvas.extentsChanged, self._timer.start),
-                (self._canvas.mapToolSet, lambda tool: self._lay_tool_down() if tool is not self._tool else None),
-            )
+            session.received.connect(self._hear),
+            session.noted.connect(self.panel.note.setText),
+            QgsProject.instance().layersWillBeRemoved.connect(self._on_removed),
+            layer.crsChanged.connect(self.end),
+            layer.dataSourceChanged.connect(self.end),
+            self._canvas.extentsChanged.connect(self._timer.start),
+            self._canvas.mapToolSet.connect(lambda tool: self._lay_tool_down() if tool is not self._tool else None),
         ]
         self.panel.show_layer(layer.name())
         self._choose(read_choice(layer))

@@ -16,6 +16,7 @@ from qgis.core import (
     QgsSingleBandPseudoColorRenderer,
 )
 from qgis.gui import QgsMapCanvas, QgsRubberBand
+from qgis.PyQt.QtCore import QObject
 from qgis.PyQt.QtGui import QColor
 
 from ....training_core.jobs import NetworkOptions
@@ -52,8 +53,7 @@ class ThresholdView:
             band.setFillColor(_NOTHING)
             band.setWidth(_PEN_PX)
         project = QgsProject.instance()
-        acts = (project.writeProject, self._put_back), (project.projectSaved, self._show)
-        self._connections = [(signal, signal.connect(act)) for signal, act in acts]
+        self._connections = [project.writeProject.connect(self._put_back), project.projectSaved.connect(self._show)]
 
     def show_choice(self, choice: Choice) -> None:
         """Show a mask at once, and outline areas with more or fewer roads than the threshold alone gives."""
@@ -71,8 +71,8 @@ class ThresholdView:
 
     def close(self, is_layer_there: bool) -> None:
         """Leave the map for good, and give the layer its style back if it is still there."""
-        for signal, connection in self._connections:
-            signal.disconnect(connection)
+        for connection in self._connections:
+            QObject.disconnect(connection)
         for band in (self._lines, self._more, self._fewer):
             self._canvas.scene().removeItem(band)
         if is_layer_there:

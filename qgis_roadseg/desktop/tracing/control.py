@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 from qgis.core import Qgis, QgsField, QgsProject, QgsRasterLayer, QgsVectorLayer
 from qgis.gui import QgisInterface
-from qgis.PyQt.QtCore import QMetaType, QTimer
+from qgis.PyQt.QtCore import QMetaType, QObject, QTimer
 from qgis.PyQt.QtWidgets import QAction
 
 from ....training_core.errors import ImageryError, RoadSegError, RuntimeEnvironmentError
@@ -70,9 +70,9 @@ class Tracing:
             return False
         if layer.fields().lookupField(STATUS) < 0:
             layer.addAttribute(QgsField(STATUS, QMetaType.Type.QString))
-        self._then, ended = partial(self._after_one, layer, then) if saves else then, layer.editCommandEnded
+        self._then = partial(self._after_one, layer, then) if saves else then
         # As soon as the worker's answer is through.
-        self._connections.append((ended, ended.connect(lambda: QTimer.singleShot(0, self.end))))
+        self._connections.append(layer.editCommandEnded.connect(lambda: QTimer.singleShot(0, self.end)))
         return True
 
     def _after_one(self, layer: QgsVectorLayer, then: Callable[[], None]) -> None:
@@ -87,8 +87,8 @@ class Tracing:
         if self._tool is None:
             return
         tool, self._tool = self._tool, None
-        for signal, connection in self._connections:
-            signal.disconnect(connection)
+        for connection in self._connections:
+            QObject.disconnect(connection)
         self._connections = []
         self._drawing.close()
         self._session.stop()
@@ -121,15 +121,12 @@ class Tracing:
         project, names = QgsProject.instance(), {each.id(): each.name() for each in (layer, raster)}
         ended = tr("The layer {layer} is no longer being edited. Tracing has ended.").format(layer=layer.name())
         self._connections = [
-            (signal, signal.connect(act))
-            for signal, act in (
-                (session.noted, self._tell),
-                (project.layersWillBeRemoved, lambda ids: self._on_removed(names, ids)),
-                (layer.editingStopped, lambda: self.end(ended)),
-                (layer.crsChanged, self.end),
-                (canvas.currentLayerChanged, lambda current: self.end() if current is not layer else None),
-                (self._tool.deactivated, self.end),
-            )
+            session.noted.connect(self._tell),
+            project.layersWillBeRemoved.connect(lambda ids: self._on_removed(names, ids)),
+            layer.editingStopped.connect(lambda: self.end(ended)),
+            layer.crsChanged.connect(self.end),
+            canvas.currentLayerChanged.connect(lambda current: self.end() if current is not layer else None),
+            self._tool.deactivated.connect(self.end),
         ]
         canvas.setMapTool(self._tool)
         canvas.setFocus()

@@ -200,20 +200,15 @@ class Drawing:
         self._snapped.setVisible(match.isValid())
         if match.isValid():
             self._snapped.setCenter(match.point())
+        to_map, place = self._canvas.mapSettings().layerTransform(self._layer), match.point()
         try:
-            return self._to_map().transform(
-                match.point() if match.isValid() else point, Qgis.TransformDirection.Reverse
-            )
+            return to_map.transform(place if match.isValid() else point, Qgis.TransformDirection.Reverse)
         except QgsCsException:
             return None
 
-    def _to_map(self) -> QgsCoordinateTransform:
-        crs = self._canvas.mapSettings().destinationCrs()
-        return QgsCoordinateTransform(self._layer.crs(), crs, QgsProject.instance())
-
     def _units(self, place: QgsPointXY, pixels: float) -> float:
         """Return how long so many pixels of the map are at a place, in units of the layer's CRS."""
-        transform = self._to_map()
+        transform = self._canvas.mapSettings().layerTransform(self._layer)
         box = QgsRectangle.fromCenterAndSize(transform.transform(place), 2, 2)
         box.scale(pixels * self._canvas.mapUnitsPerPixel())
         there = transform.transformBoundingBox(box, Qgis.TransformDirection.Reverse)

@@ -11,8 +11,6 @@ from typing import Any, Optional
 from qgis.core import (
     Qgis,
     QgsDistanceArea,
-    QgsExpressionContext,
-    QgsExpressionContextUtils,
     QgsFeature,
     QgsFeatureRequest,
     QgsGeometry,
@@ -141,8 +139,8 @@ def _fitting(layer: QgsVectorLayer, values: Mapping[str, Any]) -> dict[int, Any]
 
 
 def _add(layer: QgsVectorLayer, geometry: QgsGeometry, values: Mapping[int, Any]) -> None:
-    context = QgsExpressionContext(QgsExpressionContextUtils.globalProjectLayerScopes(layer))
-    feature = QgsVectorLayerUtils.createFeature(layer, _as_in(layer, geometry), dict(values), context)
+    shape, context = _as_in(layer, geometry), layer.createExpressionContext()
+    feature = QgsVectorLayerUtils.createFeature(layer, shape, dict(values), context)
     if not layer.addFeature(feature):
         raise _refused(layer)
 

@@ -267,7 +267,7 @@ def test_another_project_ends_the_session_without_a_word_of_an_error(session, la
     QgsProject.instance().clear()
     wait_for(lambda: session.panel.phase == IDLE)
     assert wait_until_gone(worker) and messages(window) == []
-    assert session.panel.can_resume
+    assert session.panel.resume.isEnabled()
 
 
 def test_a_session_that_is_being_stopped_is_not_killed_by_another_project(session, layers, wait_for, monkeypatch):
@@ -368,7 +368,7 @@ def test_a_layer_that_only_qgis_can_read_is_rendered_as_far_as_the_map_shows_it(
 
 def test_a_session_in_which_nothing_was_drawn_leaves_nothing(session, wait_for, tmp_path):
     stop(session, wait_for)
-    assert list((tmp_path / "live").iterdir()) == [] and not session.panel.can_resume
+    assert list((tmp_path / "live").iterdir()) == [] and not session.panel.resume.isEnabled()
 
 
 def test_a_worker_that_falls_silent_is_told_and_logged_and_then_ended(tmp_path, play_runtime, wait_for, monkeypatch):

@@ -363,7 +363,7 @@ def test_without_a_layer_a_probability_or_a_runtime_there_is_a_reason(tracing, w
     tracing.toggle()
     window.setActiveLayer(roads)
     monkeypatch.setattr(runtime, "named", lambda: None)
-    monkeypatch.setattr(runtime, "managed", lambda: None)
+    monkeypatch.setattr(runtime, "managed_set", lambda: None)
     tracing.toggle()
     QgsProject.instance().removeMapLayer(probability.id())
     tracing.toggle()

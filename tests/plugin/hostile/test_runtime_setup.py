@@ -75,7 +75,7 @@ def test_a_build_that_was_killed_is_done_anew(text, tiny, other, tmp_path, ear):
     killed = other(wheels, text)
     killed.kill()
     killed.wait()
-    assert left(tiny) != [] and runtime.managed() is None  # nobody takes what is half built for a runtime
+    assert left(tiny) != [] and runtime.managed_set() is None  # nobody takes what is half built for a runtime
     assert_works(tiny, wheels, ear)
     assert "Successfully installed tiny-1.2" in ear.text
 
@@ -85,7 +85,7 @@ def test_a_build_that_was_killed_is_done_anew(text, tiny, other, tmp_path, ear):
 def test_a_build_that_is_cancelled_leaves_nothing(text, tiny, tmp_path):
     with pytest.raises(Cancelled, match="Stopped before it was finished"):
         set_up(tiny, Sources(wheels=make_wheel(tmp_path / "wheels")), None, False, Ear(cancel_on=text))
-    assert left(tiny) == [] and runtime.managed() is None
+    assert left(tiny) == [] and runtime.managed_set() is None
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ def refused(requirements, wheels):
     """Return what is told of wheels that cannot be installed, of which nothing is left."""
     with pytest.raises(RuntimeEnvironmentError) as caught:
         set_up(requirements, Sources(wheels=wheels), None, False, Ear())
-    assert left(requirements) == [] and runtime.managed() is None
+    assert left(requirements) == [] and runtime.managed_set() is None
     assert "Traceback" not in str(caught.value) and caught.value.remedy.endswith(".")
     return str(caught.value)
 
