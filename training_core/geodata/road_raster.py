@@ -256,9 +256,7 @@ def pixels_at(
             chosen = order[first:last]
             parts.append(read(first_row, count)[rows[chosen] - first_row, columns[chosen]])
     values = np.concatenate(parts) if parts else np.zeros(0)
-    in_order_of_points = np.empty_like(values)
-    in_order_of_points[order] = values
-    return in_order_of_points
+    return values[np.argsort(order)]
 
 
 def array_raster(
