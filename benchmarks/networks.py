@@ -30,7 +30,7 @@ from training_core.learning.trainer import Trainer
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engine_choice import choose_precision
 from training_core.models.engines import NativeEngine
-from training_core.segmentation.measured import measure_receptive_field
+from training_core.segmentation.measured import exact_halo_px
 from training_core.system import processor
 
 BATCH, IMAGE_PX, TURNS = 4, 512, 3
@@ -59,12 +59,12 @@ def main() -> None:
 def row(architecture: Architecture, engine: NativeEngine) -> str:
     """Return weights in millions, milliseconds of a step, megapixels a second of inference, and the exact halo."""
     model = build_network(architecture)
-    field = measure_receptive_field(model.eval(), architecture.in_channels)
+    halo_px = exact_halo_px(model.eval(), architecture.in_channels)
     millions = sum(each.numel() for each in model.parameters()) / 1e6
     step_s = step_duration_s(architecture, engine, USUAL_CHIP_PX)
     prepared, image = engine.prepare_inference(build_network(architecture)), torch.zeros(1, 3, IMAGE_PX, IMAGE_PX)
     pace = IMAGE_PX**2 / 1e6 / best_s(lambda: engine.probability(prepared, image))
-    halo = f"{field.halo_px} px" if field else "none"
+    halo = "none" if halo_px is None else f"{halo_px} px"
     name = f"{architecture.name} {architecture.encoder}"
     return f"{name:36} {millions:6.1f} M {1000 * step_s:5.0f} ms {pace:6.2f} Mpx/s {halo:>10}"
 

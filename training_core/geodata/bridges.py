@@ -97,9 +97,8 @@ def _ends(area: BaseGeometry, step_m: float, seen: Seen) -> tuple[np.ndarray, np
     turns, away_m = np.linspace(-_MAX_TURN_RAD, _MAX_TURN_RAD, _DIRECTIONS)[:, None], steps(_NEAR_M, step_m)
     ways = across[:, None] * np.cos(turns) + turned(across)[:, None] * np.sin(turns)
     ways = np.concatenate([ways, -ways], axis=1)
-    leads_on = (seen(points[:, None, None] + ways[:, :, None] * away_m, _BEYOND_FRACTION).mean(axis=2) >= _SEEN).any(
-        axis=1
-    )
+    shares = seen(points[:, None, None] + ways[:, :, None] * away_m, _BEYOND_FRACTION).mean(axis=2)
+    leads_on = (shares >= _SEEN).any(axis=1)
     return points[leads_on], across[leads_on]
 
 

@@ -84,14 +84,8 @@ def restore_types(layer: geopandas.GeoDataFrame, file: str, where: dict[str, Any
     Lists and objects become texts of JSON. Values that are not of their field's type, which a GeoPackage can hold,
     become NULL with a warning like those of GDAL.
 
-    Parameters
-    ----------
-    layer : GeoDataFrame
-        As `pyogrio.read_dataframe` returns it, with features' numbers in the file as index.
-    where : dict
-        The arguments that select its features, layer included.
-    about : dict
-        What `pyogrio.read_info` returns.
+    The layer is as `pyogrio.read_dataframe` returns it, with features' numbers in the file as index. `where` are the
+    arguments that select its features, layer included, and `about` is what `pyogrio.read_info` returns.
     """
     names = [str(name) for name in about["fields"]]
     for name, declared in zip(names, map(str, about["dtypes"])):

@@ -78,28 +78,27 @@ def check_geotiff(path: Path, pixel_sum: int, overviews: Sequence[int] = ()) -> 
     Its pixels must add up to `pixel_sum`, and it must have overviews of some reductions. Raises OutputError if blocks
     or overviews are missing or damaged.
     """
-    total = 0
     with named_errors(path):
         with rasterio.open(path) as dataset:
             levels = range(len(dataset.overviews(1)))
             if len(levels) < len(overviews):
                 raise OutputError.incomplete(path)
-            for (row, column), window in dataset.block_windows(1):
-                _require_block(dataset, row, column, path)
-                total += int(dataset.read(window=window).sum(dtype=np.int64))
+            total = _sum_of_blocks(dataset, path)
         for level in levels:
             with rasterio.open(path, overview_level=level) as dataset:
-                for (row, column), window in dataset.block_windows(1):
-                    _require_block(dataset, row, column, path)
-                    dataset.read(window=window)
+                _sum_of_blocks(dataset, path)
     if total != pixel_sum:
         raise OutputError.incomplete(path)
 
 
-def _require_block(dataset: DatasetReader, row: int, column: int, path: Path) -> None:
-    """Raise OutputError if a block is missing: it would be read as zeros or nodata."""
-    if dataset.get_tag_item(f"BLOCK_OFFSET_{column}_{row}", "TIFF", bidx=1) is None:
-        raise OutputError.incomplete(path)
+def _sum_of_blocks(dataset: DatasetReader, path: Path) -> int:
+    """Return the sum of all pixels; raise OutputError if a block is missing: it would be read as zeros or nodata."""
+    total = 0
+    for (row, column), window in dataset.block_windows(1):
+        if dataset.get_tag_item(f"BLOCK_OFFSET_{column}_{row}", "TIFF", bidx=1) is None:
+            raise OutputError.incomplete(path)
+        total += int(dataset.read(window=window).sum(dtype=np.int64))
+    return total
 
 
 @contextmanager

@@ -26,18 +26,8 @@ from ..errors import ImageryError
 from ..system import large_arrays
 
 # The types of pixels in GDAL's virtual rasters.
-DTYPES = {
-    "uint8": "Byte",
-    "int8": "Int8",
-    "uint16": "UInt16",
-    "int16": "Int16",
-    "uint32": "UInt32",
-    "int32": "Int32",
-    "uint64": "UInt64",
-    "int64": "Int64",
-    "float32": "Float32",
-    "float64": "Float64",
-}
+_NAMES = ("Int8", "UInt16", "Int16", "UInt32", "Int32", "UInt64", "Int64", "Float32", "Float64")
+DTYPES = {"uint8": "Byte", **{name.lower(): name for name in _NAMES}}
 # Formats whose color tables have alpha; in those of others, GDAL makes the entry of the nodata value transparent.
 _WITH_ALPHA = ("PNG", "GIF")
 _BLACK = (0, 0, 0)

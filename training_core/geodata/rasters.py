@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import rasterio
@@ -93,11 +93,8 @@ def open_image(path: str) -> Iterator[DatasetReader]:
     Raises ImageryError as that and `open_raster` do. A result of RoadSeg, which is no image, is opened as it is.
     """
     with open_raster(path) as dataset:
-        if result_name(dataset):
-            yield dataset
-        else:
-            with plain_image(dataset) as image:
-                yield image
+        with nullcontext(dataset) if result_name(dataset) else plain_image(dataset) as image:
+            yield image
 
 
 @contextmanager
@@ -140,8 +137,7 @@ def band_names(dataset: DatasetReader) -> dict[int, str]:
     result = result_name(dataset)
     if result:
         raise ImageryError(
-            f"{dataset.name} is {result} that RoadSeg wrote, not an image.",
-            "Choose the image from which it was made.",
+            f"{dataset.name} is {result} that RoadSeg wrote, not an image.", "Choose the image from which it was made."
         )
     names = {}
     for index, color, description in zip(dataset.indexes, dataset.colorinterp, dataset.descriptions):
@@ -252,21 +248,15 @@ def warped(dataset: DatasetReader, place: Grid, grid: Grid, resampling: Resampli
     )
 
 
-def normalize(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
+def normalize(
+    values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...], out: Optional[np.ndarray] = None
+) -> np.ndarray:
     """Normalize values by band (z-score): (bands, height, width) float32; pixels without data become 0, the mean.
 
-    Values are (bands, height, width) of any dtype. The (height, width) bool `known` is where there are data.
+    Values are (bands, height, width) of any dtype. The (height, width) bool `known` is where there are data. The result
+    is `out` if that is given.
     """
-    normalized = np.empty(values.shape, dtype=np.float32)
-    normalize_into(normalized, values, known, bands)
-    return normalized
-
-
-def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> None:
-    """Normalize values by band into an existing array, (bands, height, width) float32, without further copies.
-
-    The other arrays are as for `normalize`.
-    """
+    target = np.empty(values.shape, dtype=np.float32) if out is None else out
     with np.errstate(over="ignore", invalid="ignore"):  # see `require_normal`
         for plane, read, band in zip(target, values, bands):
             for first in range(0, len(read), _ROWS_AT_ONCE):
@@ -276,6 +266,7 @@ def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, ba
                 part *= np.float32(1 / band.std)
     if not known.all():
         target[:, ~known] = 0.0
+    return target
 
 
 def measure_bands(names: tuple[str, ...], samples: list[np.ndarray]) -> tuple[Band, ...]:

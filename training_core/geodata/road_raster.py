@@ -73,11 +73,7 @@ class MaskValues:
 
 
 def mask_values_of(
-    dataset: DatasetReader,
-    name: str,
-    options: MaskValueOptions,
-    reporter: Reporter,
-    others: MaskValues = MaskValues(),
+    dataset: DatasetReader, name: str, options: MaskValueOptions, reporter: Reporter, others: MaskValues = MaskValues()
 ) -> Optional[MaskValues]:
     """Return what the values of a mask and of others that were read before mean; None if it is a probability.
 
@@ -260,9 +256,7 @@ def pixels_at(
             chosen = order[first:last]
             parts.append(read(first_row, count)[rows[chosen] - first_row, columns[chosen]])
     values = np.concatenate(parts) if parts else np.zeros(0)
-    in_order_of_points = np.empty_like(values)
-    in_order_of_points[order] = values
-    return in_order_of_points
+    return values[np.argsort(order)]
 
 
 def array_raster(
@@ -302,7 +296,11 @@ def band_raster(
     values = mask_values_of(dataset, dataset.name, options, reporter)
     if values is not None:
         return _with_background(_mask_raster(dataset, values), dataset.name)
-    raster = _probability_raster(dataset, threshold)
+
+    def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+        return read_probability(dataset, Window(0, first_row, dataset.width, count))
+
+    raster = RoadRaster(dataset.height, dataset.width, read, threshold)
     if not any(raster.read(*strip)[1].any() for strip in raster.strips()):
         raise _empty(dataset.name)
     return raster
@@ -315,13 +313,6 @@ def _mask_raster(dataset: DatasetReader, values: MaskValues) -> RoadRaster:
         return codes == ROAD, codes != NO_DATA
 
     return RoadRaster(dataset.height, dataset.width, read, mask_values=values)
-
-
-def _probability_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
-    def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        return read_probability(dataset, Window(0, first_row, dataset.width, count))
-
-    return RoadRaster(dataset.height, dataset.width, read, threshold)
 
 
 def read_probability(dataset: DatasetReader, window: Window, reduced_by: int = 1) -> tuple[np.ndarray, np.ndarray]:

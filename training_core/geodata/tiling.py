@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+from .grid import Window
+
 # The model's stride: sides of its input are multiples of this, for five halvings of the resolution.
 STRIDE_PX = 32
 
@@ -42,14 +44,10 @@ class Tile:
     bottom: int
 
     @property
-    def read_window(self) -> tuple[int, int, int, int]:
+    def read_window(self) -> Window:
         """Column, row, width and height of core and halo together."""
-        return (
-            self.column - self.left,
-            self.row - self.top,
-            self.left + self.width + self.right,
-            self.top + self.height + self.bottom,
-        )
+        column, row = self.column - self.left, self.row - self.top
+        return column, row, self.left + self.width + self.right, self.top + self.height + self.bottom
 
     @property
     def destination(self) -> tuple[slice, slice]:
@@ -62,9 +60,7 @@ class Tile:
         return slice(self.top, self.top + self.height), slice(self.left, self.left + self.width)
 
 
-def tile_grid(
-    width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]] = None
-) -> Iterator[Tile]:
+def tile_grid(width: int, height: int, core_px: int, halo: int, window: Optional[Window] = None) -> Iterator[Tile]:
     """Divide a raster or a window (column, row, width, height) into tiles row by row.
 
     Their cores cover it without gap or overlap. All tiles with their halos have one size, at most `core_px + 2 * halo`
@@ -77,9 +73,7 @@ def tile_grid(
             yield Tile(first, top, across, down, left, above, right, below)
 
 
-def tile_count(
-    width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]] = None
-) -> int:
+def tile_count(width: int, height: int, core_px: int, halo: int, window: Optional[Window] = None) -> int:
     """Count the tiles that `tile_grid` yields for the same arguments, without making them."""
     columns, rows = _spans_of(width, height, core_px, halo, window)
     return len(columns) * len(rows)
@@ -89,7 +83,7 @@ _Span = tuple[int, int, int, int]
 
 
 def _spans_of(
-    width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]]
+    width: int, height: int, core_px: int, halo: int, window: Optional[Window]
 ) -> tuple[list[_Span], list[_Span]]:
     column, row, window_width, window_height = window or (0, 0, width, height)
     columns = _spans(width, column, column + window_width, core_px, halo)

@@ -207,9 +207,8 @@ def _refuse_elsewhere(path: str, purpose: str, where: dict[str, Any], margin_m: 
     first = _features(file, {**where, "max_features": _FEW})
     shapes = first.geometry[~(first.geometry.isna() | first.geometry.is_empty)]
     if len(shapes):
-        places = geopandas.GeoSeries(shapely.centroid([shapes.iloc[0], surroundings]), crs=first.crs).to_crs(
-            _GEOGRAPHIC
-        )
+        centers = geopandas.GeoSeries(shapely.centroid([shapes.iloc[0], surroundings]), crs=first.crs)
+        places = centers.to_crs(_GEOGRAPHIC)
         here, there = (f"longitude {place.x:.2f}, latitude {place.y:.2f}" for place in places)
         raise LayerError(
             f"No feature of the {purpose} ({path}) lies within {margin_m:g} m of the images: the first feature is at "

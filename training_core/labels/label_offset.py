@@ -89,13 +89,8 @@ def measure_offset(image: LabeledImage, min_offset_m: Optional[float] = None) ->
     across, down = columns * factors[1], rows * factors[0]
     east_m, north_m = ground.a * across + ground.b * down, ground.d * across + ground.e * down
     tolerance_m = max(TOLERANCE_M, width_m)
-    return _find_shift(
-        _determination(np.sum(total, axis=0), 2 * min(MAX_BANDS, len(image.bands))),
-        east_m,
-        north_m,
-        tolerance_m,
-        min_offset_m or tolerance_m,
-    )
+    determination = _determination(np.sum(total, axis=0), 2 * min(MAX_BANDS, len(image.bands)))
+    return _find_shift(determination, east_m, north_m, tolerance_m, min_offset_m or tolerance_m)
 
 
 def _find_shift(

@@ -34,6 +34,7 @@ from ..geodata.rasters import MIN_KNOWN, Image, ModelInput, normalize, open_for_
 from ..geodata.shapes import outline_in_degrees
 from ..geodata.sources import source_name
 from ..geodata.tiling import STRIDE_PX
+from ..system.outputs import write_json
 from .drawing import Labels
 from .labeled_images import Truth, nothing_labeled, without_labels
 
@@ -173,7 +174,7 @@ class StacIndex:
 
     def write(self, folder: Path, bands: Bands) -> None:
         """Write the index to the folder of the chips."""
-        _write_json(folder / "items.json", {"type": "FeatureCollection", "features": self._items})
+        write_json(folder / "items.json", {"type": "FeatureCollection", "features": self._items})
 
 
 class EsriIndex:
@@ -205,7 +206,7 @@ class EsriIndex:
     def write(self, folder: Path, bands: Bands) -> None:
         """Write the model definition, the list of files and the statistics to the folder of the chips."""
         there = {label: counts for label, counts in self._pixels.items() if counts[0]}
-        _write_json(
+        write_json(
             folder / "esri_model_definition.emd",
             {
                 "ImageHeight": self._side_px,
@@ -286,10 +287,6 @@ def without_holes(area: shapely.Polygon) -> list[shapely.Polygon]:
     strips = shapely.box(cuts[:-1], top, cuts[1:], bottom)
     parts = shapely.get_parts(shapely.intersection(area, strips)) if len(strips) > 1 else [area]
     return [part for part in parts if part.area > 0]
-
-
-def _write_json(path: Path, document: dict[str, Any]) -> None:
-    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
 
 
 @dataclass(frozen=True)

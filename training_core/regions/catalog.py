@@ -234,10 +234,7 @@ def _within(scene: Scene, aoi: geopandas.GeoDataFrame) -> Scene | Problem | None
 
 
 def find_scenes(
-    rasters: Sequence[str],
-    source: str = "",
-    wanted: ItemFilter = ALL_ITEMS,
-    reporter: Optional[Reporter] = None,
+    rasters: Sequence[str], source: str = "", wanted: ItemFilter = ALL_ITEMS, reporter: Optional[Reporter] = None
 ) -> list[str]:
     """Return the rasters that a job names, each once, in the order given.
 

@@ -15,10 +15,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Optional
 
+import geopandas
 import numpy as np
 import shapely
 from affine import Affine
-from pyproj import Transformer
 from rasterio.enums import Resampling
 from rasterio.io import DatasetReader
 from rasterio.windows import Window
@@ -80,11 +80,8 @@ def outline_on(grid: Grid, other: Grid) -> BaseGeometry:
     outline, crs = other.outline, crs_of(grid)
     if other.crs != grid.crs:
         longest = max(outline.bounds[2] - outline.bounds[0], outline.bounds[3] - outline.bounds[1])
-        transformer = Transformer.from_crs(other.crs, crs, always_xy=True)
-        outline = shapely.transform(
-            shapely.segmentize(outline, longest / _POINTS_A_SIDE),
-            lambda points: np.column_stack(transformer.transform(*points.T)),
-        )
+        bent = shapely.segmentize(outline, longest / _POINTS_A_SIDE)
+        (outline,) = geopandas.GeoSeries([bent], crs=other.crs).to_crs(crs)
     (outline,) = in_one_piece(np.array([outline]), turn_of(crs), grid.outline.centroid.x)
     return shapely.transform(outline, lambda points: np.column_stack(~grid.transform @ tuple(points.T)))
 

@@ -148,7 +148,7 @@ class Planner:
             if len(plan.blocks) == 1:
                 both = {"predict": document, "assemble": self.assembly(plan).document}
                 yield Task(map_scene, both, plan.results.key, block.megapixels, name)
-            elif not store.has(PREDICT, key, ".npz"):
+            elif not store.path(PREDICT, key, ".npz").is_file():
                 yield Task(predict, document, key, block.megapixels, name)
 
     def assembly(self, plan: ScenePlan) -> Task:

@@ -17,6 +17,7 @@ from typing import Optional
 import geopandas
 import numpy as np
 import shapely
+from scipy.spatial import KDTree
 
 from ..events import Reporter
 from ..extraction.compact_masks import Frame, Runs, components, joined, runs_of
@@ -43,6 +44,8 @@ PART_PX = 8192
 # Cores are cut neither at the borders of pixels nor in their middle, so that no road on the grid runs along a cut.
 _ASIDE_PX = 0.137
 _NOWHERE = (-np.inf, -np.inf, np.inf, np.inf)
+# The centers of pixels that touch at a side or a corner are nearer than this to each other.
+_TOUCHING_PX = 1.5
 
 # Does tasks with a message of progress, and returns the results of those that failed.
 Do = Callable[[Sequence[Task], str, Reporter], list[TaskResult]]
@@ -123,7 +126,7 @@ class RegionRoads:
         return linked_pixels([BorderPatches(**read_arrays(path, names)) for path in paths])
 
     def _extraction(self, part: Part, linked: np.ndarray) -> Task:
-        window = part.grown(margin_px(self._options, _part_pixel_m(self._grid, part)), self._grid)
+        window = part.grown(margin_px(self._options, _grid_of(part, self._grid).pixel_m), self._grid)
         content = {
             "window": asdict(window),
             "options": asdict(self._options),
@@ -181,7 +184,7 @@ def extract_roads(document: Document) -> Document:
     raster = byte_raster(probability, document["threshold"])
     linked = np.array(document["linked"], dtype=np.int64).reshape(-1, 2)
     options = NetworkOptions(**document["options"])
-    roads = extract_part(raster, window, core, _part_pixel_m(grid, core), options, Reporter(), classes, linked)
+    roads = extract_part(raster, window, core, _grid_of(core, grid).pixel_m, options, Reporter(), classes, linked)
     Store(document["folder"]).write(EXTRACT, document["key"], ".npz", lambda path: write_part(path, roads))
     return {"lines": len(roads.graph.edges)}
 
@@ -189,14 +192,9 @@ def extract_roads(document: Document) -> Document:
 _KINDS: dict[Callable[[Document], Document], str] = {find_borders: BORDERS, extract_roads: EXTRACT}
 
 
-def _part_pixel_m(grid: Grid, core: Part) -> tuple[float, float]:
-    """Return the ground size of a pixel in meters, along columns and along rows, in the middle of a part."""
-    return grid.window(core.column, core.row, core.width, core.height).pixel_m
-
-
 def _around(part: Part, grid: Grid) -> Part:
     """Return a part with all around it that decides on its bridges."""
-    return part.grown(CELL_PX * math.ceil(REACH_M / min(_part_pixel_m(grid, part)) / CELL_PX), grid)
+    return part.grown(CELL_PX * math.ceil(REACH_M / min(_grid_of(part, grid).pixel_m) / CELL_PX), grid)
 
 
 def _grid_of(part: Part, grid: Grid) -> Grid:
@@ -330,23 +328,8 @@ def linked_pixels(cores: Sequence[BorderPatches]) -> np.ndarray:
     patch = np.concatenate([np.zeros(0, np.int64), *(core.patch + begin for core, begin in zip(cores, first))])
     is_sure = np.concatenate([np.zeros(0, bool), *(core.is_sure for core in cores)])
     # All patches that are connected have sure road if one of them has.
-    together = connected(int(first[-1]), _touching(pixels, patch))
+    neighbors = KDTree(pixels).query_pairs(_TOUCHING_PX, output_type="ndarray")
+    together = connected(int(first[-1]), patch[neighbors])
     has_sure = np.bincount(together, is_sure) > 0
     linked = pixels[has_sure[together[patch]]]
     return linked[np.lexsort(linked.T)]
-
-
-def _touching(pixels: np.ndarray, patch: np.ndarray) -> np.ndarray:
-    """Return the pairs of patches of which two pixels are neighbors, in any of eight directions: (k, 2) int64."""
-    # With one number for each pixel, its neighbor to the right and those below are at fixed distances.
-    stride = pixels[:, 0].max(initial=0) + 2
-    at = pixels[:, 1] * stride + pixels[:, 0]
-    order = np.argsort(at)
-    at, patch = at[order], patch[order]
-    pairs = [np.zeros((0, 2), np.int64)]
-    for step in (1, stride - 1, stride, stride + 1):
-        place = np.searchsorted(at, at + step)
-        is_there = place < len(at)
-        is_there[is_there] = at[place[is_there]] == at[is_there] + step
-        pairs.append(np.column_stack([patch[is_there], patch[place[is_there]]]))
-    return np.unique(np.concatenate(pairs), axis=0)

@@ -43,12 +43,8 @@ class Store:
         self._work = Path(folder) / _WORK
 
     def path(self, kind: str, key: str, suffix: str) -> Path:
-        """Return the path of a result, which may be missing; the kind is a word such as predict."""
+        """Return the path of a result, whole if it exists; the kind is a word such as predict."""
         return self._work / kind / f"{key}{suffix}"
-
-    def has(self, kind: str, key: str, suffix: str) -> bool:
-        """Return whether a result exists, and so is whole."""
-        return self.path(kind, key, suffix).is_file()
 
     def write(self, kind: str, key: str, suffix: str, writer: Callable[[Path], object]) -> Path:
         """Write a result whole, in place of an existing one, and return its path.

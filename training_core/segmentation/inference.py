@@ -16,7 +16,7 @@ from torch import nn
 
 from ..errors import ModelFileError
 from ..geodata.pixel_codes import NO_DATA, to_byte
-from ..geodata.rasters import Band, normalize_into, require_normal
+from ..geodata.rasters import Band, normalize, require_normal
 from ..geodata.tiling import Tile, round_up
 from ..models.engines import Engine
 from ..models.openvino_model import DeviceModel, OpenvinoModel
@@ -89,7 +89,7 @@ def to_model_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...
     height, width = known.shape
     image = np.empty((len(bands), *padded_size(known.shape)), dtype=np.float32)
     image[:, height:], image[:, :, width:] = 0, 0
-    normalize_into(image[:, :height, :width], values, known, bands)
+    normalize(values, known, bands, out=image[:, :height, :width])
     return image
 
 
@@ -157,19 +157,13 @@ class Prediction:
     classes: Optional[np.ndarray]
 
 
-def _core(channels: np.ndarray, tile: Tile) -> np.ndarray:
-    """Return the part of predicted channels (channels, height, width) that is a tile's core."""
-    rows, columns = tile.core
-    return channels[:, rows, columns]
-
-
-def _prediction(piece: Piece, channels: np.ndarray) -> Prediction:
-    road, *classes = _core(channels, piece.tile)
+def _prediction(channels: np.ndarray, wanted: np.ndarray) -> Prediction:
+    road, *classes = channels
     if not classes:
-        return Prediction(to_byte(road, piece.wanted), None)
+        return Prediction(to_byte(road, wanted), None)
     likeliest = (np.argmax(classes, axis=0) + 1).astype(np.uint8)
-    likeliest[~piece.wanted] = NO_DATA
-    return Prediction(to_byte(road, piece.wanted), likeliest)
+    likeliest[~wanted] = NO_DATA
+    return Prediction(to_byte(road, wanted), likeliest)
 
 
 def predict_pieces(
@@ -187,8 +181,9 @@ def predict_pieces(
             continue
         batch = np.stack([piece.image for piece in pack]) if len(pack) > 1 else pack[0].image[None]
         for piece, channels in zip(pack, predictor.probabilities(batch)):
-            require_numbers(_core(channels, piece.tile), predictor.name, piece.name)
-            yield piece, _prediction(piece, channels)
+            core = channels[(slice(None), *piece.tile.core)]
+            require_numbers(core, predictor.name, piece.name)
+            yield piece, _prediction(core, piece.wanted)
 
 
 def _packs(pieces: Iterable[Piece], most_px: int) -> Iterator[list[Piece]]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Optional
 
@@ -36,10 +35,8 @@ SAMPLE_PX, MIN_SAMPLE_PX, SAMPLES = 1344, 448, 3
 WIDEST_PX = SAMPLE_PX // 2
 # Pixels that are computed for each pixel of a sample: cut across rows and across columns, whole and in two parts.
 COMPUTED = 4
-# Width of the strip on which a receptive field is measured; doubled while it reaches the ends.
-_NARROWEST_STRIP_PX, _WIDEST_STRIP_PX = 2048, 8192
-
-
+# Widths of the strips on which a receptive field is measured; a wider one while it reaches the ends.
+_STRIPS_PX = (2048, 4096, 8192)
 # Pieces of image in memory at once: one that is computed, one that waits, and one that is read. All of them are
 # normalized; the one that is read also exists as read, at most 8 bytes a value, and the one that is computed in the
 # engine's memory layout.
@@ -94,48 +91,31 @@ def image_halo_px(architecture: Architecture) -> int:
     It is exact for any weights, and for gradients, too. Raises JobError if there is none: the receptive field is the
     whole image.
     """
-    field = measure_receptive_field(build_network(architecture).eval(), architecture.in_channels)
-    if field is None:
+    halo_px = exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
+    if halo_px is None:
         raise JobError(
             "With this model every pixel depends on the whole image, so no halo (halo) is exact.",
             "Choose auto or a number of pixels.",
         )
-    return field.halo_px
+    return halo_px
 
 
-@dataclass(frozen=True)
-class ReceptiveField:
-    """How far the receptive field of any output pixel extends, at most: left and above (`before_px`), right and below.
+def exact_halo_px(model: nn.Module, bands: int) -> Optional[int]:
+    """Return the narrowest exact halo of a model, in pixels, or None if every output depends on the whole image.
 
-    `halo_px` is the narrowest exact halo, a multiple of the stride, for tiles that begin and end at multiples of the
-    stride. It may be narrower than the receptive field of some pixels.
+    It is a multiple of the stride, for tiles that begin and end at multiples of the stride, and may be narrower than
+    the receptive field of some pixels. That is measured, not computed from the layers: an input of NaN makes every
+    output that depends on it NaN, with any weights. The model is in evaluation mode, with weights in FP32. Layers act
+    alike along rows and columns, and their receptive fields have no holes, so a strip suffices. Strides make it differ
+    from one column to the next, so each column between two multiples of the stride is tried.
     """
-
-    before_px: int
-    after_px: int
-    halo_px: int
+    halos_px = (_halo_within(model, bands, width) for width in _STRIPS_PX)
+    return next((halo_px for halo_px in halos_px if halo_px is not None), None)
 
 
-def measure_receptive_field(model: nn.Module, bands: int) -> Optional[ReceptiveField]:
-    """Return the receptive field of a model, or None if every output depends on the whole image.
-
-    It is measured, not computed from the layers: an input of NaN makes every output that depends on it NaN, with any
-    weights. The model is in evaluation mode, with weights in FP32. Layers act alike along rows and columns, and their
-    receptive fields have no holes, so a strip suffices. Strides make it differ from one column to the next, so each
-    column between two multiples of the stride is tried.
-    """
-    width = _NARROWEST_STRIP_PX
-    while width <= _WIDEST_STRIP_PX:
-        field = _measure_within(model, bands, width)
-        if field is not None:
-            return field
-        width *= 2
-    return None
-
-
-def _measure_within(model: nn.Module, bands: int, width: int) -> Optional[ReceptiveField]:
-    """Return the receptive field of a model, or None if it extends beyond a strip of this width."""
-    before_px = after_px = halo_px = 0
+def _halo_within(model: nn.Module, bands: int, width: int) -> Optional[int]:
+    """Return the exact halo of a model, or None if its receptive field extends beyond a strip of this width."""
+    halo_px = 0
     for column in range(width // 2, width // 2 + STRIDE_PX):
         # One column is NaN; the outputs that are NaN after the pass are those that see this column.
         strip = torch.zeros(1, bands, STRIDE_PX, width).contiguous(memory_format=torch.channels_last)
@@ -145,12 +125,11 @@ def _measure_within(model: nn.Module, bands: int, width: int) -> Optional[Recept
         first, last = int(affected[0]), int(affected[-1])
         if first == 0 or last == width - 1:
             return None
-        before_px, after_px = max(before_px, last - column), max(after_px, column - first)
         # The last tile that needs this column to its left begins at or before `last`; to its right, ends after `first`.
         left_halo = last // STRIDE_PX * STRIDE_PX - column
         right_halo = column + 1 - (first // STRIDE_PX + 1) * STRIDE_PX
         halo_px = max(halo_px, round_up(left_halo), round_up(right_halo))
-    return ReceptiveField(before_px, after_px, halo_px)
+    return halo_px
 
 
 def middles(

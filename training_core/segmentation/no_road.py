@@ -36,8 +36,7 @@ def without_places(
         yield from tiles
         return
     probability, held = large_arrays.allocate((grid.height, grid.width), np.uint8), []
-    for rows in large_arrays.strips(grid.height, grid.width):
-        probability[rows] = NO_DATA
+    probability[:] = NO_DATA
     for tile, prediction in tiles:
         probability[tile.destination] = prediction.probability
         held.append((tile, prediction.classes))

@@ -247,13 +247,9 @@ def image_threshold(images: Sequence[ImagePlan], card: ModelCard, predictor: Pre
 def chosen_threshold(counts: np.ndarray) -> Optional[float]:
     """Return the threshold with the best expected F1; None if no road is expected, or not plausibly much.
 
+    `counts`, (255,) int64, are pixels by bytes of probability.
     If probabilities are calibrated, those of the pixels from a threshold on sum up to the expected hits, and all of
     them to the expected road; see Lipton et al., "Optimal thresholding of classifiers to maximize F1 measure", 2014.
-
-    Parameters
-    ----------
-    counts : ndarray (255,), int64
-        Pixels by bytes of probability.
     """
     # Pixels that reach each threshold, and how many of them are expected to be road.
     pixels = counts[::-1].cumsum()[::-1]

@@ -39,23 +39,18 @@ class InputLines:
 
     def __init__(self) -> None:
         self._lines: queue.Queue[Optional[bytes]] = queue.Queue(MAX_WAITING)
-        self._is_over = False
+        self.is_over = False
 
     def get(self, timeout_s: Optional[float]) -> Optional[bytes]:
         """Return the next line without its end; TOO_LONG for a longer one; None if no line comes in time, or ever."""
-        if self._is_over:
+        if self.is_over:
             return None
         try:
             line = self._lines.get(timeout=timeout_s) if timeout_s != 0 else self._lines.get_nowait()
         except queue.Empty:
             return None
-        self._is_over = line is None
+        self.is_over = line is None
         return line
-
-    @property
-    def is_over(self) -> bool:
-        """Whether standard input has ended, and all lines have been taken."""
-        return self._is_over
 
     def read(self, descriptor: int, ended: Callable[[], None]) -> None:
         """Hand over the lines of a file descriptor; call `ended` at its end, when lines may still wait."""
