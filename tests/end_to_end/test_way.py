@@ -58,6 +58,7 @@ def test_fine_tuning_learns_and_tells_its_numbers(ground):
     assert "://" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", report)
 
 
+@pytest.mark.slow
 def test_evaluating_gives_scores_a_report_and_json(ground, evaluated):
     result, report, scores = evaluated, Path(evaluated["REPORT"]), Path(evaluated["SCORES"])
     assert 0 < result["PIXEL_IOU"] < result["PIXEL_F1"] <= result["RELAXED_F1"] <= 1

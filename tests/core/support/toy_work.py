@@ -33,7 +33,7 @@ def _echo(value):
 def _block(folder, seed, seconds=0.0):
     """Write bytes that follow from the seed, half of them, then after some time the rest."""
     store, key = Store(folder), f"block{seed:05}"
-    if store.has("toy", key, ".bin"):
+    if store.path("toy", key, ".bin").is_file():
         return {"seed": seed, "written": False}
 
     def write(path):
