@@ -40,7 +40,8 @@ def test_a_training_on_a_device_goes_its_way_there(town, on_cpu, tmp_path, monke
 
 
 @pytest.mark.parametrize(
-    ("error", "interval_s", "word"), [(OUT_OF_MEMORY, 0.0, "goes on"), (GONE, 1e9, "begins again")]
+    ("error", "interval_s", "word"),
+    [(OUT_OF_MEMORY, 0.0, "goes on"), pytest.param(GONE, 1e9, "begins again", marks=pytest.mark.slow)],
 )
 def test_where_the_device_fails_in_a_step_the_training_ends_on_the_cpu(
     town, on_cpu, tmp_path, monkeypatch, error, interval_s, word

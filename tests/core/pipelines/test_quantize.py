@@ -52,6 +52,7 @@ def samples(town, planted):
     return collect_samples(job.rasters, load_network(planted)[1].input, job.chips, job.chip_px, Reporter())
 
 
+@pytest.mark.slow
 def test_it_is_a_quarter_of_the_size_and_loses_next_to_nothing(quantized, learned):
     path, result, events = quantized
     assert result["onnx"] == path
@@ -63,6 +64,7 @@ def test_it_is_a_quarter_of_the_size_and_loses_next_to_nothing(quantized, learne
     assert any("IoU" in event.message for event in events if isinstance(event, Log))
 
 
+@pytest.mark.slow
 def test_the_file_says_what_was_done(quantized, learned):
     path, result, _ = quantized
     card, before = read_onnx(path)[1], load_network(learned.model)[1]
@@ -73,6 +75,7 @@ def test_the_file_says_what_was_done(quantized, learned):
     assert notes["model_type"] == "Segmentor" and notes["tile_size"] == 96
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_model_like_any_other(town, quantized, tmp_path):
     path, mask = quantized[0], tmp_path / "mask.tif"
     unet, _ = load_model(path)
@@ -87,6 +90,7 @@ def test_it_runs_as_a_model_like_any_other(town, quantized, tmp_path):
     assert scores["pixel"]["iou"] > 0.75 and scores["precision"] == INT8
 
 
+@pytest.mark.slow
 def test_another_runtime_runs_it_too(quantized, samples):
     path = quantized[0]
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
