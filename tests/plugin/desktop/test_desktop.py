@@ -173,7 +173,7 @@ else:
     assert button(window).text() == "Install osm"
     button(window).click()
     asked = python.with_name(f"{python.name}.py.asked")
-    wait_for(asked.is_file)
+    wait_for(lambda: asked.is_file() and asked.read_text())
     assert asked.read_text().endswith(" networkx osmium")
     (dialog,) = [each for each in QApplication.topLevelWidgets() if hasattr(each, "runButton") and each.isVisible()]
     wait_for(lambda: dialog.wasExecuted())
