@@ -1,6 +1,6 @@
-"""Check of the base model on held-out blocks: do labels fit it, before the first step; which is better, at the end.
+"""Comparison with the base model on held-out blocks: of the labels before the first step, of the result at the end.
 
-Labels that do not fit the roads that it sees are told at once, not after minutes of learning them.
+Displaced labels, and labels that contradict the base model, end a training before it has learned them.
 
 Scope: a training before and after its steps. Independent of how scores and offsets are measured.
 """

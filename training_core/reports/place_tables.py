@@ -10,12 +10,24 @@ from typing import Any, Optional
 import numpy as np
 import pandas
 
-from ..comparison.accessibility import STATUSES, Points
+from ..comparison.accessibility import (
+    CUT_OFF,
+    INTERRUPTED,
+    LONGER,
+    NEVER,
+    NEW_WAY,
+    NO_ROAD,
+    REACHABLE,
+    STATUSES,
+    Points,
+)
 from .colors import BLUE, GRAY, GREEN, INK, ORANGE, VERMILION, WHITE, YELLOW
 from .maps import MapLines, dots
 
-# From cut off, interrupted and longer on to reachable.
-STATUS_COLORS = dict(zip(STATUSES, (VERMILION, ORANGE, YELLOW, GRAY, WHITE, BLUE, GREEN)))
+STATUS_COLORS = {
+    CUT_OFF: VERMILION, INTERRUPTED: ORANGE, LONGER: YELLOW, NEVER: GRAY, NO_ROAD: WHITE, NEW_WAY: BLUE,
+    REACHABLE: GREEN,
+}  # fmt: skip
 # Longer tables are cut; the layer has all rows.
 _MAX_ROWS = 200
 
