@@ -36,7 +36,7 @@ from ..system.outputs import Outputs
 from ..system.work import preload
 
 # Chips of all images together: 17 megapixels at most. On smaller chips the zeros around them change the statistics of
-# the deep layers, which then do not fit the tiles of a segmentation (benchmarks/README.md, Merging models).
+# the deep layers, which then do not fit the tiles of a segmentation (benchmarks/README.md).
 CHIPS, CHIP_PX = 64, 512
 
 
