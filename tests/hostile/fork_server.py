@@ -8,6 +8,7 @@ Linux only. Run as a program, it serves; `ForkServer` is its client.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -76,6 +77,7 @@ def serve() -> None:
     from training_core.system.processor import prepare_process
 
     prepare_process(threads=1)
+    gc.disable()  # each child would copy the memory in which it looks for garbage; it freezes what is loaded, then
     from training_core.jobs import JOBS
 
     for name in JOBS:

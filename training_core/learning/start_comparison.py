@@ -7,11 +7,9 @@ probability gives their offset. Scope: labels and probability of blocks. Indepen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from itertools import starmap
 
 import numpy as np
-from scipy.signal import correlate
+from scipy import fft
 
 from ..geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, ROAD
 from ..segmentation.pixel_metrics import RelaxedCounts, relaxed_matches
@@ -55,8 +53,11 @@ def label_shift(blocks: Sequence[Block], probability: Sequence[np.ndarray]) -> t
         labels, known = _labels(block, reach), (found != NO_DATA).astype(np.float32)
         road, labeled = (labels == ROAD).astype(np.float32), (labels != IGNORE).astype(np.float32)
         certainty = known * found / np.float32(CERTAIN)
-        pairs = ((road, certainty), (labeled, certainty), (road, known), (labeled, known))
-        total += np.stack(list(starmap(partial(correlate, mode="valid", method="fft"), pairs)))
+        size = [fft.next_fast_len(length, real=True) for length in labels.shape]
+        drawn, seen = (fft.rfft2(np.stack(each), size) for each in ((road, labeled), (certainty, known)))
+        # The correlation of each of both pairs; within reach, nothing wraps around.
+        sums = fft.irfft2(drawn * seen[:, None].conj(), size).reshape(4, *size)
+        total += sums[:, : total.shape[1], : total.shape[2]]
     hits, predicted, true, counted = total
     # Soft F1 of each shift, where half of the labels are still seen.
     f1 = np.where(counted > 0.5 * counted[reach], 2 * hits / np.maximum(predicted + true, 1), 0.0)
