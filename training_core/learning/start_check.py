@@ -91,10 +91,10 @@ def start_if_better(setup: Setup, training: Training, start: StartCheck, result:
         "fine-tuned one."
     )
     # Little more than all ground taken for road is nothing.
-    if before < after and after - anything >= MIN_LEARNED * (1 - anything):
+    if before < after and after - anything > MIN_LEARNED * (1 - anything):
         reporter.log(compared)
         return ""
-    why = f"{_KEPT}, since nothing was gained. {compared} {_REDRAW}"
+    why = f"{_KEPT}, since nothing was gained. {compared} With all ground taken for road it is {anything:.3f}. {_REDRAW}"
     _keep_start(setup, training, found, why, reporter)
     return why
 

@@ -20,6 +20,8 @@ TOLERANCE_M = 3.0
 # Offsets that are looked for, and how many times better than in place, than elsewhere and than the least fit (soft F1)
 # the labels must fit there.
 REACH_M, MIN_OFFSET_M, ELSEWHERE_M, MIN_GAIN, MIN_FIT = 40.0, 3.0, 8.0, 1.15, 0.1
+# Less labeled road, some 25 m, fits beside other roads by chance.
+MIN_ROAD_M2 = 150.0
 # More blocks, and more pixels of a fine image, take long and hardly change the offset.
 MAX_BLOCKS, MAX_REACH_PX = 64, 150
 
@@ -59,6 +61,8 @@ def label_shift(blocks: Sequence[Block], probability: Sequence[np.ndarray]) -> t
         sums = fft.irfft2(drawn * seen[:, None].conj(), size).reshape(4, *size)
         total += sums[:, : total.shape[1], : total.shape[2]]
     hits, predicted, true, counted = total
+    if true[reach] * x_m * y_m < MIN_ROAD_M2:
+        return 0, 0
     # Soft F1 of each shift, where half of the labels are still seen.
     f1 = np.where(counted > 0.5 * counted[reach], 2 * hits / np.maximum(predicted + true, 1), 0.0)
     rows, columns = np.ogrid[-reach[0] : reach[0] + 1, -reach[1] : reach[1] + 1]

@@ -33,9 +33,17 @@ def test_labels_beside_the_roads_are_found_and_compared_where_they_belong(shift)
     assert relaxed_f1(blocks, [each >= 100 for each in seen], (0, 0)) < 0.9 or shift == (0, 0)
 
 
+def within(rows, columns, truth):
+    """Return the labels of a window alone."""
+    labels = np.full_like(truth, IGNORE)
+    labels[rows, columns] = truth[rows, columns]
+    return labels
+
+
 @pytest.mark.parametrize(
     "truth",
     {
+        "of too little road": within(slice(90, 108), slice(60, 78), moved(10, 12)),
         "within the tolerance of a drawing": moved(2, 1),
         "farther off than is looked for": moved(45, 0),
         "inverted": np.where(true_roads(), BACKGROUND, ROAD).astype(np.uint8),
