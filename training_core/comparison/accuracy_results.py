@@ -46,8 +46,8 @@ def require_enough(accuracy: Accuracy, path: str) -> None:
     """Raise LayerError if too few places are judged."""
     if accuracy.needed:
         raise LayerError(
-            f"Of the {_PURPOSE} ({path}), {accuracy.judged:,} places are judged, which are too few.",
-            f"Judge at least {accuracy.needed:,} more in the order of their number.",
+            f"Only {accuracy.judged:,} places of the {_PURPOSE} ({path}) are judged.",
+            f"Judge at least {accuracy.needed:,} more, in the order of their numbers.",
         )
 
 

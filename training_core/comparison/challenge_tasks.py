@@ -71,7 +71,8 @@ def known_features(layer: geopandas.GeoDataFrame, job: MakeChallenge, reporter: 
     if layer.empty:  # some formats keep no fields without features
         return layer.assign(**{CHANGE: ""})
     raise LayerError(
-        f"The {PURPOSE} ({job.layer}) have neither a field {CHANGE!r} nor a field {KIND!r}, nor those of states.",
+        f"The {PURPOSE} ({job.layer}) have neither a field {CHANGE!r} nor a field {KIND!r}, nor both fields {STATE!r} "
+        f"and {LOST_PROBABILITY!r}.",
         "Choose a layer of changes that Compare road networks wrote, of states, or of likely breaks.",
     )
 

@@ -134,8 +134,8 @@ def plan_pipeline(
         costs, first = _measure_model(architecture, engine, job, chip_px, is_recomputing)
         if first + stages - 1 > len(costs):
             raise JobError(
-                f"With {job.frozen_stages} frozen stages of the encoder (frozen_stages), {len(costs) - first + 1} "
-                f"parts of the model are left that learn: too few for {stages} stages (pipeline_stages).",
+                f"With {job.frozen_stages} frozen stages of the encoder (frozen_stages), only {len(costs) - first + 1} "
+                f"parts of the model are trained, too few for {stages} stages (pipeline_stages).",
                 "Freeze fewer stages, or choose a shorter pipeline.",
             )
         plan = plan_stages(costs, stages, -(-job.accumulation // (ranks // stages)), copies, first)

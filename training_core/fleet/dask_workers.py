@@ -211,8 +211,8 @@ def connect(address: str) -> Any:
     except Exception as error:
         client.close(timeout=CLOSE_S)
         raise RuntimeEnvironmentError(
-            f"The scheduler at {address} has no RoadSeg ({in_words(error)}).",
-            "Start it with the runtime's Python from RoadSeg's folder, as its workers.",
+            f"The Dask scheduler at {address} (scheduler) cannot import RoadSeg ({in_words(error)}).",
+            "Start it as you start the workers: with the runtime's Python, in RoadSeg's folder.",
         ) from error
     return client
 

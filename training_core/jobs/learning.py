@@ -173,7 +173,7 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         self._check_processes()
         if 0 < self.chip_px < MIN_CHIP_PX:
             raise JobError(
-                f"Chip size (chip_px) is {self.chip_px}.",
+                f"Chip size (chip_px) cannot be {self.chip_px}.",
                 f"Give at least {MIN_CHIP_PX} px, or 0 to let the training speed decide.",
             )
         kept = {
@@ -189,7 +189,7 @@ class FineTune(MaskOptions, RecipeOptions, ProcessOptions, ComputeOptions):
             self._check_pipeline()
         elif self.processes != AUTO and int(self.processes) > self.max_processes:
             raise JobError(
-                f"{self.processes} processes (processes) cannot divide a step of {self.max_processes} batches.",
+                f"{self.max_processes} batches a step cannot be divided among {self.processes} processes (processes).",
                 f"Raise accumulation to a multiple of {self.processes}, or lower the number of processes.",
             )
 

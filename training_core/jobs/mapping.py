@@ -242,12 +242,12 @@ class MapRegion(NetworkOptions, MaskingOptions):
             parse_interval(self.dates)
         except ValueError as error:
             raise JobError(
-                f"Dates (dates) is {shown(self.dates)}.",
+                f"Dates (dates) cannot be {shown(self.dates)}.",
                 "Give an interval such as 2024-09-01/2024-09-30, ../2024-09-30 or 2024-09-27/..",
             ) from error
         if self.scheduler and not self.scheduler.startswith(SCHEDULER_PROTOCOLS):
             raise JobError(
-                f"Dask scheduler (scheduler) is {shown(self.scheduler)}.",
+                f"Dask scheduler (scheduler) cannot be {shown(self.scheduler)}.",
                 "Give an address such as tcp://host:8786 or tls://host:8786.",
             )
 

@@ -248,7 +248,9 @@ def _validate_item(field: OptionField, item: Any) -> None:
             f"{option_.label} ({name}) must be of type {field.item_type.__name__}, not {shown(item)}.", f"Give {kind}."
         )
     if option_.choices and item not in option_.choices:
-        raise JobError(f"{option_.label} ({name}) is {shown(item)}.", f"Choose one of {', '.join(option_.choices)}.")
+        raise JobError(
+            f"{option_.label} ({name}) cannot be {shown(item)}.", f"Choose one of {', '.join(option_.choices)}."
+        )
     if isinstance(item, str) and not _is_text(item):
         raise JobError(
             f"{option_.label} ({name}) is too long, or has characters that paths cannot have: {shown(item)}.",
@@ -257,7 +259,7 @@ def _validate_item(field: OptionField, item: Any) -> None:
     too_small = option_.minimum is not None and not item >= option_.minimum
     too_large = option_.maximum is not None and not item <= option_.maximum
     if too_small or too_large:
-        raise JobError(f"{option_.label} ({name}) is {shown(item)}.", f"Give a value {describe_range(option_)}.")
+        raise JobError(f"{option_.label} ({name}) cannot be {shown(item)}.", f"Give a value {describe_range(option_)}.")
 
 
 _TYPE_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}

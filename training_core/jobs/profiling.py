@@ -82,7 +82,8 @@ class Profile(StepOptions, ThreadOptions):
         super()._check_together()
         if 0 < self.chip_px < MIN_CHIP_PX:
             raise JobError(
-                f"Chip size (chip_px) is {self.chip_px}.", f"Give at least {MIN_CHIP_PX} px, or 0 for the usual one."
+                f"Chip size (chip_px) cannot be {self.chip_px}.",
+                f"Give at least {MIN_CHIP_PX} px, or 0 for the usual one.",
             )
         if self.engine == "openvino" and self.what != INFERENCE:
             raise JobError(

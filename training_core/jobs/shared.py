@@ -103,7 +103,7 @@ class ProcessOptions(Job):
         is_number = self.processes.isascii() and self.processes.isdecimal() and len(self.processes) <= 4
         if self.processes != AUTO and not (is_number and 1 <= int(self.processes) <= MAX_PROCESSES):
             raise JobError(
-                f"Processes (processes) is {shown(self.processes)}.",
+                f"Processes (processes) cannot be {shown(self.processes)}.",
                 f"Give auto, or a number from 1 to {MAX_PROCESSES}.",
             )
 
@@ -214,7 +214,9 @@ class SegmentOptions(ComputeOptions):
         super()._check_together()
         is_number = self.halo.isdecimal() and len(self.halo) <= 4 and int(self.halo) <= 4096
         if self.halo not in ("auto", "exact") and not is_number:
-            raise JobError(f"Halo (halo) is {shown(self.halo)}.", "Give auto, exact, or a number from 0 to 4096 px.")
+            raise JobError(
+                f"Halo (halo) cannot be {shown(self.halo)}.", "Give auto, exact, or a number from 0 to 4096 px."
+            )
 
 
 @dataclass(frozen=True)

@@ -225,8 +225,8 @@ def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path)
     if different:
         what = ", ".join("the images or labels" if name == "images" else shown(name)[1:-1] for name in different[:9])
         raise JobError(
-            f"The checkpoint {path} is of another job: {what} differ.",
-            "Run that job again, or this one without resume.",
+            f"The checkpoint {path} belongs to another job: {what} differ.",
+            "Run that job again, or run this one without resume.",
         )
 
 

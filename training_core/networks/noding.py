@@ -90,8 +90,8 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
         crossed = _cut_by_crossings(segments, may_cut, ends, tolerance_m, limit)
     except TooManyCrossings as error:
         raise LayerError(
-            f"The {name} cross, touch or overlap each other in more than {error.limit:,} places, so they are not a "
-            f"road network of {len(lines):,} lines.",
+            f"The {name} cross, touch or overlap each other in more than {error.limit:,} places, too many "
+            f"for a road network of {len(lines):,} lines.",
             "Choose a layer in which each road is drawn once; remove duplicates and tracks first.",
         ) from error
     graph = _cut(segments, concatenated(ends, touched, crossed), tolerance_m)

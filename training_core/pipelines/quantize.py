@@ -121,9 +121,9 @@ def _quantize(
         if comparison.is_good:
             return quantized, full_precision, comparison
     raise ModelFileError(
-        f"This model does not find the same roads with 8-bit integers on these images: {comparison}, even with "
+        f"Quantization to 8-bit integers changes too many roads on these images: {comparison}, even with "
         f"{', '.join(full_precision)} in full precision.",
-        "Use it as it is, or train it for longer; with more chips, or images of another place, it may succeed.",
+        "Use the model as it is, or train it for longer. Quantization may succeed with more chips or other images.",
     )
 
 

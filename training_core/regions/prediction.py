@@ -41,7 +41,7 @@ from ..models.model_file import weights_sha256
 from ..models.onnx_model import OnnxModel
 from ..segmentation.inference import SYMMETRIES, Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.measured import seconds_per_px
-from ..segmentation.segmenter import Segmenter, prepare_segmenter, spread
+from ..segmentation.segmenter import Segmenter, image_threshold, prepare_segmenter, spread
 from ..segmentation.work_plan import TilePlan, plan_image
 from ..system.work import ahead
 from .catalog import Scene
@@ -116,8 +116,10 @@ def choose_settings(
         sizes_px = {scene.path: scene.grid.width * scene.grid.height for scene in scenes}
         largest_first = sorted(sizes_px, key=lambda path: sizes_px[path], reverse=True)
         samples = [plan_image(path, aoi, card.input) for path in spread(largest_first)]
-        whole = replace(job, threshold=0.0)
-        segmenter = prepare_segmenter(model, card, samples, whole, reporter, sum(sizes_px.values()))
+        segmenter = prepare_segmenter(model, card, samples, job, reporter, sum(sizes_px.values()))
+        threshold = segmenter.threshold
+        if job.threshold:  # jobs to come may leave it to the images
+            threshold = image_threshold(samples, card, segmenter.predictor, reporter.silent())
         kept = Predicting(
             model=job.model,
             sha256=sha256,
@@ -126,7 +128,7 @@ def choose_settings(
             halo_px=segmenter.tiles.halo_px,
             core_px=segmenter.tiles.core_px,
             is_exact=job.halo == "exact",
-            threshold=segmenter.threshold,
+            threshold=threshold,
             block_px=block_side_px(seconds_per_px(segmenter.predictor)),
             test_time_augmentation=job.test_time_augmentation,
         )
@@ -135,7 +137,7 @@ def choose_settings(
     else:
         reporter.log(
             f"As in the previous run in this folder: engine {kept.engine}, {kept.precision}, halo {kept.halo_px} px, "
-            f"tiles of {kept.core_px} px."
+            f"tiles of {kept.core_px} px. Threshold {job.threshold or kept.threshold:.2f}."
         )
     return replace(
         kept,

@@ -110,9 +110,8 @@ def prepare_segmenter(
         most_px = fitting_px(needed_bytes, budget_bytes)
         halo_px = _measured_halo_px(samples[0], predictor, options.threshold or card.threshold, most_px, reporter)
     tiles = plan_tiles(needed_bytes, halo_px, budget_bytes, asked_px)
-    if options.threshold or not card.threshold_by_image:
-        return Segmenter(predictor, card, tiles, options.threshold or card.threshold)
-    return Segmenter(predictor, card, tiles, image_threshold(samples, card, predictor, reporter))
+    threshold = options.threshold or image_threshold(samples, card, predictor, reporter)
+    return Segmenter(predictor, card, tiles, threshold)
 
 
 def _choose_engine(
@@ -228,7 +227,9 @@ def spread(images: Sequence[_T]) -> list[_T]:
 
 
 def image_threshold(images: Sequence[ImagePlan], card: ModelCard, predictor: Predictor, reporter: Reporter) -> float:
-    """Return the threshold for some images, or the model's own, with a warning, if none is plausible."""
+    """Return the threshold for some images, or the model's own: as its card says, or, with a warning, if none fits."""
+    if not card.threshold_by_image:
+        return card.threshold
     counts = _sampled_counts(images, predictor)
     reporter.check_cancelled()
     threshold = chosen_threshold(counts)

@@ -255,7 +255,7 @@ def check_size(plans: list[ImagePlan]) -> None:
     px = sum(plan.px for plan in plans)
     if px > MAX_PX:
         raise ResourceError(
-            f"There is too much to do: {px / 1e6:,.1f} megapixels.",
+            f"The area is too large: {px / 1e6:,.1f} megapixels, of at most {MAX_PX / 1e6:,.0f}.",
             "Check the image's coordinate system and resolution, or limit it by an area of interest.",
         )
     check_room((path, plan.result_px) for plan in plans for path in plan.results.named().values())

@@ -158,7 +158,7 @@ def test_a_number_out_of_its_range_is_refused_with_the_range(job):
         if field.item_type is float:
             assert all(f"({field.name})" in refusal(with_value, job, field, each) for each in (math.nan, beyond))
         outside = limit + math.copysign(1, beyond) if field.item_type is int else math.nextafter(limit, beyond)
-        with pytest.raises(JobError, match=rf"\({field.name}\) is") as refused:
+        with pytest.raises(JobError, match=rf"\({field.name}\) cannot be") as refused:
             with_value(job, field, field.item_type(outside))
         assert describe_range(field.option) in refused.value.remedy
 
@@ -187,7 +187,7 @@ def test_a_list_must_be_a_list(job, value):
         (FineTune, {"sample": "image", "base_model": ""}, r"Whole images \(sample\).*need a base model"),
         (FineTune, {"processes": "2", "pipeline_stages": 2, "encoder_rate": 0.1}, r"\(encoder_rate 0.1\)"),
         (ExportNetwork, {"graphml": ""}, r"nothing to write.*\(graphml\).*\(geopackage\)"),
-        (Profile, {"chip_px": 63}, r"\(chip_px\) is 63\..*at least 64 px, or 0"),
+        (Profile, {"chip_px": 63}, r"\(chip_px\) cannot be 63\..*at least 64 px, or 0"),
         (Segment, {"raster": ""}, r"\(raster\).*\(rasters\)"),
         (Segment, {"rasters": ["b.tif"], "folder": "f"}, "not both"),
         (Segment, {"mask": ""}, r"nothing to write.*\(mask\).*\(probability\)"),
@@ -220,7 +220,7 @@ def test_a_number_or_a_word_is_one_of_them(job, field, good, bad):
         assert f"({field})" in refusal(from_options, job, {**options, field: value}), value
     if job is FineTune:
         few = refusal(from_options, job, {**options, field: "4", "accumulation": 3})
-        assert "4 processes" in few and "cannot divide a step of 3" in few and "accumulation" in few
+        assert "4 processes" in few and "3 batches a step cannot" in few and "accumulation" in few
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_model(job, uninterrupted, st
 
 
 def test_it_goes_on_only_with_the_same_job(job, stopped, town):
-    with pytest.raises(JobError, match="is of another job: chip_px, the images or labels, seed differ"):
+    with pytest.raises(JobError, match="belongs to another job: chip_px, the images or labels, seed differ"):
         finetune.run(job(stopped, resume=True, seed=3, chip_px=96, width_m=4.0), Reporter())
     assert checkpoint_path(str(stopped / "model.safetensors")).exists()
     events = []
@@ -184,7 +184,7 @@ def test_an_option_that_a_checkpoint_lacks_had_its_default():
     former = Checkpoint({"seed": 1, "images": "a"}, NativeEngine("fp32"), False, History(), {}, None)
     identity = {"seed": 1, "images": "a", "accumulation": 1}
     check_identity(former, identity, Path("m.checkpoint"))
-    with pytest.raises(JobError, match="of another job: accumulation differ"):
+    with pytest.raises(JobError, match="belongs to another job: accumulation differ"):
         check_identity(former, {**identity, "accumulation": 2}, Path("m.checkpoint"))
 
 

@@ -186,7 +186,7 @@ def test_failures_are_told_in_words(tmp_path, part, code, words):
     [
         (None, "cannot be read"),
         (b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94.", "not a RoadSeg job file"),
-        (b'{"job": "act", "version": 1, "options": {"part": "sing"}}', "(part) is 'sing'"),
+        (b'{"job": "act", "version": 1, "options": {"part": "sing"}}', "(part) cannot be 'sing'"),
     ],
 )
 def test_a_bad_job_file_is_told_as_an_event(tmp_path, content, words):

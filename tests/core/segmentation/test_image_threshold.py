@@ -118,11 +118,13 @@ def test_segment_extract_and_a_region_choose_alike(town, uncertain, tmp_path):
     alike = {"raster": town.raster, "model": uncertain, **COMPUTE}
     chosen = segment.run(Segment(mask=str(tmp_path / "mask.tif"), **alike), Reporter())["threshold"]
     extracted = extractroads.run(ExtractRoads(roads=str(tmp_path / "roads.gpkg"), **alike), Reporter())
-    told = []
+    given, told = [], []
     region = {"folder": str(tmp_path / "region"), "roads": str(tmp_path / "region.gpkg"), "workers": 1}
     job = MapRegion(rasters=(town.raster,), model=uncertain, **region, **COMPUTE)
+    mapregion.run(replace(job, threshold=0.9), Reporter(given.append))
     mapregion.run(job, Reporter(told.append))
     assert extracted["threshold"] == chosen
+    assert not any("Threshold" in event.message for event in given if isinstance(event, Log))
     assert any(f"Threshold {chosen:.2f}" in event.message for event in told if isinstance(event, Log))
 
 

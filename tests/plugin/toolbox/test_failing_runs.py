@@ -28,7 +28,7 @@ sys.exit(1)
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"HALO": "much"}, r"Halo (halo) is 'much'"),
+        ({"HALO": "much"}, r"Halo (halo) cannot be 'much'"),
         ({"MASK": None}, "There is nothing to write"),
         ({"INPUT": "/no/such/image.tif"}, "/no/such/image.tif"),
         ({"MASK": "/tmp/mask.png"}, "png"),

@@ -86,7 +86,7 @@ def test_paths_are_whole_and_numbers_are_typed_as_text():
     models = read_plain(fields["models"], found["INPUT"], values, context)
     assert models == (os.path.abspath("west.safetensors"), "/east.safetensors")
     assert read_plain(fields["weights"], found["WEIGHTS"], values, context) == (2.0, 0.5, 1.0)
-    with pytest.raises(JobError, match=r"\(weights\) is 'half'.*Give numbers"):
+    with pytest.raises(JobError, match=r"\(weights\) cannot be 'half'.*Give numbers"):
         read_plain(fields["weights"], found["WEIGHTS"], {"WEIGHTS": "half"}, context)
 
 
