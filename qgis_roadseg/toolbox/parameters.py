@@ -218,4 +218,6 @@ def _numbers(field: OptionField, text: str) -> tuple[int, ...]:
         return tuple(map(field.item_type, text.replace(",", " ").split()))
     except ValueError:
         kind = "whole numbers" if field.item_type is int else "numbers"
-        raise JobError(f"{field.option.label} ({field.name}) cannot be {text!r}.", f"Give {kind}, such as 1, 2, 3.") from None
+        raise JobError(
+            f"{field.option.label} ({field.name}) cannot be {text!r}.", f"Give {kind}, such as 1, 2, 3."
+        ) from None
