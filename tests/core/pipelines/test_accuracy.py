@@ -57,7 +57,7 @@ def test_a_judged_sample_gives_its_numbers_and_a_report(network, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({}, "too few"),
+        ({}, "Only .* places"),
         ({"review": "perhaps"}, "perhaps"),
         ({"stratum_size": lambda sample: np.arange(1.0, len(sample) + 1)}, "several sizes"),
         ({"stratum_size": -1.0}, "above 0"),
