@@ -1,8 +1,8 @@
-"""What all tests share: modules that have been loaded are no garbage, and looking for some among them takes time."""
+"""Settings of all tests: garbage collection is off while modules are imported, and skips them later."""
 
 import gc
 
-gc.disable()  # a quarter of the time until the first test otherwise
+gc.disable()  # it takes a quarter of the time until the first test
 
 
 def pytest_collection_finish():

@@ -77,7 +77,7 @@ def serve() -> None:
     from training_core.system.processor import prepare_process
 
     prepare_process(threads=1)
-    gc.disable()  # each child would copy the memory in which it looks for garbage; it freezes what is loaded, then
+    gc.disable()  # a collection in a child would copy the server's memory; `execute` freezes all modules first
     from training_core.jobs import JOBS
 
     for name in JOBS:
