@@ -19,8 +19,8 @@ from qgis.PyQt.QtWidgets import QAction, QApplication
 from roadseg.qgis_roadseg.desktop.review.control import Review
 from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
 
-from ..support.acting import memory_layer
-from ..support.window import left_behind, messages, open_window
+from ...support.acting import memory_layer
+from ...support.window import left_behind, messages, open_window
 
 pytestmark = pytest.mark.usefixtures("qgis_new_project")
 
