@@ -56,7 +56,7 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
 
 
 def _load(name: str) -> ModuleType:
-    """Import a job's pipeline without garbage collection, which would take a fifth of the time: modules stay."""
+    """Import a job's pipeline without garbage collection, which takes a sixth of the time and frees nothing."""
     gc.disable()
     try:
         return importlib.import_module(f".pipelines.{name}", __package__)

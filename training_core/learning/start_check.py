@@ -94,9 +94,8 @@ def start_if_better(setup: Setup, training: Training, start: StartCheck, result:
     if before < after and after - anything > MIN_LEARNED * (1 - anything):
         reporter.log(compared)
         return ""
-    why = (
-        f"{_KEPT}, since nothing was gained. {compared} With all ground taken for road it is {anything:.3f}. {_REDRAW}"
-    )
+    baseline = f"All ground taken for road would score {anything:.3f}."
+    why = f"{_KEPT}, since nothing was gained. {compared} {baseline} {_REDRAW}"
     _keep_start(setup, training, found, why, reporter)
     return why
 

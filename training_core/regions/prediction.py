@@ -118,7 +118,7 @@ def choose_settings(
         samples = [plan_image(path, aoi, card.input) for path in spread(largest_first)]
         segmenter = prepare_segmenter(model, card, samples, job, reporter, sum(sizes_px.values()))
         threshold = segmenter.threshold
-        if job.threshold:  # jobs to come may leave it to the images
+        if job.threshold:  # a later run in this folder may give none
             threshold = image_threshold(samples, card, segmenter.predictor, reporter.silent())
         kept = Predicting(
             model=job.model,

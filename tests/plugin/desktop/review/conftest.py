@@ -1,4 +1,4 @@
-"""A layer of changes in a window, and its review."""
+"""A layer of changes in a window, and the review of a window's active layer."""
 
 import pytest
 from qgis.core import QgsCoordinateReferenceSystem, QgsProject, QgsRectangle, QgsVectorLayer

@@ -15,12 +15,11 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QEvent, QPoint, Qt
 from qgis.PyQt.QtTest import QTest
-from qgis.PyQt.QtWidgets import QAction, QApplication
-from roadseg.qgis_roadseg.desktop.review.control import Review
+from qgis.PyQt.QtWidgets import QApplication
 from roadseg.qgis_roadseg.desktop.tracing.control import Tracing
 
 from ...support.acting import memory_layer
-from ...support.window import left_behind, messages, open_window
+from ...support.window import messages, open_window
 
 pytestmark = pytest.mark.usefixtures("qgis_new_project")
 
@@ -58,17 +57,6 @@ def network(tmp_path):
 @pytest.fixture
 def window(network, qgis_app):
     return open_window(network, VIEW, network.crs())
-
-
-@pytest.fixture
-def review(window):
-    tracing = Tracing(window)
-    tracing.action = QAction("Trace roads", window.mainWindow())
-    review = Review(window, tracing)
-    yield review
-    tracing.close()
-    review.close()
-    assert left_behind(window) == []
 
 
 def verdicts(tmp_path, name="roads"):

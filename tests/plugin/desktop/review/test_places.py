@@ -13,7 +13,7 @@ from ...support.reviewing import press, review_in, shown, write
 pytestmark = pytest.mark.usefixtures("qgis_new_project")
 
 PLACES = [
-    ("crossing", "350300 3060000, 350320 3060000"),  # the order of a sample counts, not what is near
+    ("crossing", "350300 3060000, 350320 3060000"),  # a sample has its own order; distance does not count
     ("sampled", "350100 3060000, 350120 3060000"),
     ("new", "350110 3060000, 350130 3060000"),
     ("road", "352000 3060000, 352020 3060000"),
