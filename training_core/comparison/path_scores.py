@@ -148,8 +148,7 @@ def _compare(
     block = int(np.clip(_BATCH // max(costs.node_count, other_costs.node_count, 1), 16, 1024))
     rows = max(1, _ROWS // count)
     for begin in range(0, count, block):
-        reporter.check_cancelled()
-        reporter.progress(1 - (1 - begin / count) ** 2, "Comparing paths")
+        reporter.step(1 - (1 - begin / count) ** 2, "Comparing paths")
         sources = np.arange(begin, min(begin + block, count))
         to_nodes, to_other_nodes = costs.to_nodes(sources), other_costs.to_nodes(sources)
         for row in range(0, len(sources), rows):
@@ -274,8 +273,7 @@ def score_topo(
     reached_marbles = _reached(proposal, marbles, selected(partners, paired), radius_m)
     for number, (has_partner, seed_holes) in enumerate(zip(paired, reached_holes)):
         if number % _SEEDS == 0:
-            reporter.check_cancelled()
-            reporter.progress(number / len(seeds), "Comparing reachable roads")
+            reporter.step(number / len(seeds), "Comparing reachable roads")
         hole_count += len(seed_holes)
         if has_partner:
             seed_marbles = next(reached_marbles)

@@ -49,8 +49,7 @@ def extract_network(
     """
     traced = trace_roads(raster, grid.pixel_m, options, reporter.part(0, 0.85))
     graph = cleaning.drop_short_components(traced.graph, options.min_length_m)
-    reporter.check_cancelled()
-    reporter.progress(0.85, "Measuring roads")
+    reporter.step(0.85, "Measuring roads")
     measures = measure_lines(graph, traced.graph, traced.surroundings, grid.pixel_m, classes)
     columns = attributes(graph, measures, classes.classes if classes else (), options.driving_side)
     graph = cleaning.simplify(along_traffic(graph, measures, grid, options.driving_side), options.simplify_m)
@@ -107,20 +106,15 @@ def trace_roads(
     The (n, 2) int64 `linked` are columns and rows of likely pixels that are connected to sure ones beyond the raster.
     """
     sides_m = np.array(pixel_m)
-
-    def begin(fraction: float, message: str) -> None:
-        reporter.check_cancelled()
-        reporter.progress(fraction, message)
-
     road, known = find_road(raster, pixel_m, options, reporter.part(0, 0.35), linked)
-    begin(0.35, "Thinning roads to lines")
+    reporter.step(0.35, "Thinning roads to lines")
     clearance = Clearance(road, known, sides_m)
     ends = BitMask.empty(raster.height, raster.width).with_pixels(cut_ends(road, known, clearance))
     skeleton = thin_bits(road, ends)
-    begin(0.7, "Tracing the network")
+    reporter.step(0.7, "Tracing the network")
     graph = scaled(trace_pixels(skeleton.pixels()), sides_m)
     surroundings = _surroundings(raster, clearance, ends, options.gap_probability)
-    begin(0.8, "Cleaning the network")
+    reporter.step(0.8, "Cleaning the network")
     graph = cleaning.prune_spurs(graph, options.spur_m, surroundings)
     graph = thin_out(smooth(graph), np.rint(graph.points / sides_m).astype(np.int64))
     if options.center:
@@ -128,7 +122,7 @@ def trace_roads(
     graph = junctions.straighten_ends(graph, surroundings)
     last = sides_m * (raster.width - 1, raster.height - 1)  # nothing lies beyond the centers of the outermost pixels
     graph = replace(graph, nodes=np.clip(graph.nodes, 0, last), points=np.clip(graph.points, 0, last))
-    begin(0.95, "Closing gaps")
+    reporter.step(0.95, "Closing gaps")
     graph, whole, links, removed = _connect(graph, options, surroundings, raster.threshold is not None)
     return TracedRoads(graph, surroundings, whole, links, removed, road.count, known.count)
 

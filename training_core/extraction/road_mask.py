@@ -107,8 +107,7 @@ def _read(
     known = BitMask.empty(raster.height, raster.width)
     likely, sure, outside = [], [], [frame.around()]
     for first_row, count in raster.strips():
-        reporter.check_cancelled()
-        reporter.progress(first_row / raster.height, "Reading")
+        reporter.step(first_row / raster.height, "Reading")
         values, is_known = raster.read(first_row, count)
         known.write(first_row, is_known)
         outside.append(runs_of(~is_known, first_row, frame))

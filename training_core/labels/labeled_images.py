@@ -136,8 +136,7 @@ def find_images(
     found: list[ImagePart] = []
     left_out: list[str] = []
     for number, path in enumerate(paths):
-        reporter.check_cancelled()
-        reporter.progress(0.0, f"Opening image {number + 1} of {len(paths)}")
+        reporter.step(0.0, f"Opening image {number + 1} of {len(paths)}")
         with open_image(path) as dataset:
             indexes, own = _bands_to_read(dataset, bands, base, reporter), grid_of(dataset, truth.pixel_m)
         if not number and base and not resolution_m:

@@ -244,8 +244,7 @@ def quantize_layers(
     # NNCF passes through the images more than once, so the count begins again with each pass.
     def give(image: np.ndarray) -> dict[str, np.ndarray]:
         nonlocal seen
-        reporter.check_cancelled()
-        reporter.progress(min(0.7, 0.7 * seen / len(images)), f"Measuring piece {seen + 1} of {len(images)}")
+        reporter.step(min(0.7, 0.7 * seen / len(images)), f"Measuring piece {seen + 1} of {len(images)}")
         seen = (seen + 1) % len(images)
         return {INPUT: image}
 

@@ -95,8 +95,7 @@ def export_layer(
         kept = graph.edge_component == component_lengths(graph).argmax()
         graph, direction = select_edges(graph, kept), direction[kept]
     line = np.asarray(graph.origin)
-    reporter.check_cancelled()
-    reporter.progress(0.7, "Measuring roads")
+    reporter.step(0.7, "Measuring roads")
     to_geographic = pyproj.Transformer.from_crs(plane, _GEOGRAPHIC, always_xy=True)
 
     def place(points: np.ndarray) -> np.ndarray:

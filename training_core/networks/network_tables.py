@@ -81,9 +81,10 @@ def write_network(network: Network, paths: Mapping[str, str | Path]) -> dict[str
 def write_tables(
     tables: Mapping[str, geopandas.GeoDataFrame], paths: Mapping[str, str | Path], geometries: Mapping[str, str]
 ) -> None:
-    """Write tables, by layer, to the files of their layers; layers with the same file share it."""
-    for path in dict.fromkeys(str(paths[layer]) for layer in tables):
-        write_layers(path, {layer: tables[layer] for layer in tables if str(paths[layer]) == path}, geometries)
+    """Write tables, by layer, to the files of the layers that have one; layers with the same file share it."""
+    written = [layer for layer in tables if layer in paths]
+    for path in dict.fromkeys(str(paths[layer]) for layer in written):
+        write_layers(path, {layer: tables[layer] for layer in written if str(paths[layer]) == path}, geometries)
 
 
 def to_tables(

@@ -67,8 +67,7 @@ def run(job: ApplyReview, reporter: Reporter) -> dict[str, Any]:
         if job.extracted_anew:
             anew = read_line_layer(job.extracted_anew, _ANEW, LineFields(), reporter)
             shared_plane(layer, anew, of=f"{job.lines} and {job.extracted_anew}")
-        reporter.check_cancelled()
-        reporter.progress(0.3, "Applying verdicts")
+        reporter.step(0.3, "Applying verdicts")
         lines, status = lines_in(plane, layer, LineFields(bridge="bridge")), _statuses(layer)
         judged = judge(lines, verdicts, status[lines.feature])
         kept = lines.parted(judged.shapes, judged.line)
@@ -78,7 +77,7 @@ def run(job: ApplyReview, reporter: Reporter) -> dict[str, Any]:
         tables = {"roads": roads}
         if len(staged) > 1:
             tables |= _label_tables(roads, verdicts, plane)
-        write_tables({name: table for name, table in tables.items() if name in staged}, staged, _OUTPUTS)
+        write_tables(tables, staged, _OUTPUTS)
     return {**paths, **_numbers(verdicts, judged, contradicted, roads, job, reporter)}
 
 

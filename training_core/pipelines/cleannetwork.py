@@ -166,25 +166,20 @@ def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
     Where a one-way line lies on another one in the other direction, the edge is open in both: its origin is the number
     of the line plus that of all lines.
     """
-
-    def begin(fraction: float, message: str) -> None:
-        reporter.check_cancelled()
-        reporter.progress(fraction, message)
-
     twice = concatenated(lines, lines)
     is_two_way = np.arange(len(twice)) >= len(lines)
     surroundings = Surroundings(is_bridge=lambda graph: twice.bridge[graph.origin])
     join = partial(_join, 2 * is_two_way + twice.bridge if job.join_lines else np.arange(len(twice)))
-    begin(0, "Splitting lines where they meet")
+    reporter.step(0, "Splitting lines where they meet")
     graph, direction = node_lines(lines, job.join_m, f"{_PURPOSE} ({job.lines})")
     line = np.asarray(graph.origin)
     graph = join(replace(graph, origin=np.where(direction == lines.direction[line], line, len(lines) + line)))
-    begin(0.4, "Cleaning the network")
+    reporter.step(0.4, "Cleaning the network")
     graph = prune_spurs(graph, job.spur_m, surroundings, join)
     graph = join_gaps(graph, job.gap_m, job.gap_angle, surroundings)
-    begin(0.6, "Looking for missed junctions")
+    reporter.step(0.6, "Looking for missed junctions")
     graph = prune_spurs(join(snap_ends(graph, job.snap_m, surroundings)), job.spur_m, surroundings, join)
-    begin(0.8, "Merging junctions")
+    reporter.step(0.8, "Merging junctions")
     graph = join(consolidate_junctions(graph, job.junction_m))
     graph = drop_short_components(graph, job.min_length_m)
     return _run_as_drawn(simplify(graph, job.simplify_m), twice)

@@ -64,7 +64,6 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
             tables = {"changes": to_layer(pair, segments, job, reporter)}
             if points is not None and routes is not None:
                 tables["reached"] = to_table(routes, points.layer, reporter)
-            tables = {name: table for name, table in tables.items() if name in staged}
             write_tables(tables, staged, {"changes": "LineString", "reached": "Point"})
             if "numbers" in staged:
                 write_json(staged["numbers"], document)

@@ -42,8 +42,7 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
                 f"The {PURPOSE} ({job.changes}) have no new road to export.",
                 "Choose a layer of changes that Compare road networks wrote, and accept the new roads that are right.",
             )
-        reporter.check_cancelled()
-        reporter.progress(0.2, "Splitting lines where they meet")
+        reporter.step(0.2, "Splitting lines where they meet")
         fields: dict[str, Any] = {f"lines_{name}_field": name for name in (BRIDGE, ONE_WAY) if name in new.columns}
         if fields:
             reporter.log(f"The tags {' and '.join(fields.values())} are taken from the fields of these names.")
@@ -52,11 +51,9 @@ def run(job: ExportChanges, reporter: Reporter) -> dict[str, Any]:
         export = ExportNetwork(lines=job.changes, join_m=_JOIN_M, **fields)
         network, numbers = export_layer(new, export, reporter.silent())  # which speaks of routing
         ways = ways_of(network, BRIDGE, job.changes)
-        reporter.check_cancelled()
-        reporter.progress(0.5, "Reading the extract")
+        reporter.step(0.5, "Reading the extract")
         extract = read_extract(job.extract, ways.places)
-        reporter.check_cancelled()
-        reporter.progress(0.8, "Connecting")
+        reporter.step(0.8, "Connecting")
         check_extract(new, layer, extract, job.extract)
         meetings = meet(ways.places, extract, shared_places(new, layer))
         with staged.open("w", encoding="utf-8", newline="\n") as file:

@@ -34,8 +34,7 @@ def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:
             )
         reporter.progress(0.2, "Tracing the model")
         model = export_onnx(unet)
-        reporter.check_cancelled()
-        reporter.progress(0.8, "Writing the file")
+        reporter.step(0.8, "Writing the file")
         save_onnx(staged["onnx"], model, card, round_up(job.tile_px))
         if job.stac_item:
             write_json(staged["stac_item"], stac_item(card, staged["onnx"], job.onnx, job.stac_item))

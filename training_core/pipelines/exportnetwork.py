@@ -34,8 +34,7 @@ def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
         layer = reviewed_only(without_rejected(layer, PURPOSE, job.lines), job.reviewed_only, PURPOSE, job.lines)
         job = _with_tags(job, layer, reporter)
         network, numbers = export_layer(layer, job, reporter.part(0.1, 0.7))
-        reporter.check_cancelled()
-        reporter.progress(0.7, "Writing")
+        reporter.step(0.7, "Writing")
         if "graphml" in staged:
             write_graphml(network, staged["graphml"])
         if "geopackage" in staged:

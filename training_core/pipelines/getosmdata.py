@@ -26,7 +26,7 @@ def run(job: GetOsmData, reporter: Reporter) -> dict[str, Any]:
         reporter.progress(0, "Reading")
         layers = read_layers(job.extract, read_area(job.aoi) if job.aoi else None, reporter)
         reporter.progress(0.9, "Writing")
-        write_tables({name: layers[name] for name in staged}, staged, LAYERS)
+        write_tables(layers, staged, LAYERS)
     counts = {name: len(layer) for name, layer in layers.items()}
     reporter.log("; ".join(f"{name} {count:,}" for name, count in counts.items()) + ".")
     reporter.log(f"{ATTRIBUTION}, {LICENSE}: {LICENSE_ADDRESS}")

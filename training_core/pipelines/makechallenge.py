@@ -33,15 +33,12 @@ def run(job: MakeChallenge, reporter: Reporter) -> dict[str, Any]:
         chosen = without_rejected(layer, PURPOSE, job.layer)
         chosen = reviewed_only(chosen, job.reviewed_only, PURPOSE, job.layer)
         earlier = read_task_ids(job.earlier) if job.earlier else []
-        reporter.check_cancelled()
-        reporter.progress(0.3, "Making tasks")
+        reporter.step(0.3, "Making tasks")
         tasks, too_short = make_tasks(chosen, job)
         ids, kept = make_ids(tasks["change"].tolist(), tasks[["longitude", "latitude"]].to_numpy(), earlier)
-        reporter.check_cancelled()
-        reporter.progress(0.5, "Proposing changes")
+        reporter.step(0.5, "Proposing changes")
         proposals = propose(tasks, chosen, layer, job.extract) if job.extract else None
-        reporter.check_cancelled()
-        reporter.progress(0.7, "Writing")
+        reporter.step(0.7, "Writing")
         write_challenge(staged, tasks, ids, proposals)
     if len(tasks) > MAX_TASKS:
         reporter.warning(

@@ -86,8 +86,7 @@ def _read_sources(job: MergeModels, reporter: Reporter) -> Sources:
     model, first = load_network(paths[0])
     by_digest: dict[str, str] = {}
     for number, path in enumerate(paths):
-        reporter.check_cancelled()
-        reporter.progress(0.2 * number / len(paths), f"Reading model {number + 1} of {len(paths)}")
+        reporter.step(0.2 * number / len(paths), f"Reading model {number + 1} of {len(paths)}")
         weights, card = load_weights(path)
         warning = check_mergeable((paths[0], first), (path, card))
         load_into(model, weights, path)
@@ -113,8 +112,7 @@ def _weighted_models(
 ) -> Iterator[tuple[float, dict[str, torch.Tensor]]]:
     """Yield each model's fraction and weights, for values normalized alike; one model at a time is in memory."""
     for number, (path, card, fraction) in enumerate(zip(sources.paths, sources.cards, sources.fractions)):
-        reporter.check_cancelled()
-        reporter.progress(number / len(sources.paths), "Averaging the weights")
+        reporter.step(number / len(sources.paths), "Averaging the weights")
         weights, _ = load_weights(path)
         load_into(sources.model, weights, path)  # which it may not fit any more: somebody else may have written it
         yield fraction, weights if card.scaling == IMAGE else rescaled(weights, card.architecture, card.bands, bands)

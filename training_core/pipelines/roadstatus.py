@@ -6,8 +6,10 @@ Scope: layers, images and the model. Independent of how a state is found; see `c
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict, replace
 from datetime import datetime
+from functools import partial
 from itertools import compress
 from typing import Any, Optional
 
@@ -20,16 +22,7 @@ from shapely.geometry.base import BaseGeometry
 from ..comparison.alignment import along, arrows_of, field_in_view, told
 from ..comparison.changes import shapes_of
 from ..comparison.covered_roads import given_cover, water_along, without_covered
-from ..comparison.image_view import view_of
-from ..comparison.road_state import (
-    Seen,
-    Stretches,
-    aligned,
-    groups_of,
-    look,
-    places_on,
-    stretches_of,
-)
+from ..comparison.road_state import Seen, Stretches, View, aligned, groups_of, look, places_on, stretches_of
 from ..comparison.status_pictures import find_swipes
 from ..comparison.status_results import Asked, Results, Summary, find_results, read_asked, summarize
 from ..errors import LayerError
@@ -38,6 +31,7 @@ from ..geodata.antimeridian import middle_of, settled
 from ..geodata.fields import check_numbers, widths_m_in
 from ..geodata.grid import grid_of, is_on_grid, pixels_on
 from ..geodata.image_dates import DatedImage, newest_first
+from ..geodata.pixel_codes import NO_DATA
 from ..geodata.rasters import open_image
 from ..geodata.sources import expand, source_name, with_sources
 from ..geodata.vector_output import check_vector_output
@@ -46,6 +40,7 @@ from ..geodata.water_index import green_band
 from ..jobs import RoadStatus
 from ..jobs.fields import word_in
 from ..jobs.status import IN_HAZARD, STATE, STATES
+from ..models.loading import load_model
 from ..networks.displacement import Field
 from ..networks.lines import (
     LineFields,
@@ -61,6 +56,10 @@ from ..networks.lines import (
 from ..networks.network_tables import write_tables
 from ..networks.road_graph import RoadGraph, as_drawn
 from ..reports.status_report import StatusRecord, write_status_report
+from ..segmentation.measured import seconds_per_px
+from ..segmentation.segmenter import prepare_segmenter, segmented
+from ..segmentation.work_plan import check_size, plan_image, plan_work
+from ..system.large_arrays import allocate
 from ..system.outputs import Outputs
 
 _PURPOSE = "known roads"
@@ -90,7 +89,6 @@ def run(job: RoadStatus, reporter: Reporter) -> dict[str, Any]:
         table = _table(layer, roads, stretches, {**_decided_by(stretches, after), **results.fields}, plane, reporter)
         _warn(table, job, reporter)
         tables = {"status": table, "arrows": _arrows(layer, roads, field, plane), "reached": results.reached}
-        tables = {name: each for name, each in tables.items() if name in staged}
         write_tables(tables, staged, {"status": "LineString", "arrows": "LineString", "reached": "Point"})
         if "report" in staged:
             summary = summarize(job, layer, table, shapes_of(roads, stretches.intervals), asked)
@@ -203,7 +201,7 @@ def _looks(
     looks, fields, images = [], [], [*after, *before]
     for number, (image, _) in enumerate(images):
         begin, end = (0.95 * each / len(images) for each in (number, number + 1))
-        view = view_of(image, polygons, job, reporter.part(begin, end))
+        view = _view(image, polygons, job, reporter.part(begin, end))
         fields.append(field_in_view(view, roads, plane))
         seen, there = look(view, roads, places, plane, job.reach_m, fields[-1]), aligned(points, fields[-1])
         wet = water_along(image, job.near_infrared, there, plane, reporter.check_cancelled)
@@ -214,6 +212,22 @@ def _looks(
     _showing(before, shows[len(after) :], " where it has data", job, reporter)
     after = _showing(after, shows[: len(after)], " where it has data", job, reporter)
     return after, list(compress(looks, shows)), list(compress(fields, shows))
+
+
+def _view(image: str, area: Optional[geopandas.GeoDataFrame], job: RoadStatus, reporter: Reporter) -> View:
+    """Return the probability of road in an image, or in an area of it, by the job's model."""
+    model, card = load_model(job.model)
+    plan = plan_image(image, area, card.input)
+    check_size([plan])
+    segmenter = prepare_segmenter(model, card, [plan], job, reporter)
+    work = plan_work([plan], segmenter.tiles, partial(seconds_per_px, segmenter.predictor))
+    reporter.log(str(work))
+    probability = allocate((plan.grid.height, plan.grid.width), np.uint8)
+    probability[:] = NO_DATA
+    with closing(segmented(work, segmenter, reporter)) as tiles:
+        for _, tile, found in tiles:
+            probability[tile.destination] = found.probability
+    return View(probability, plan.grid, segmenter.threshold)
 
 
 def _is_on(image: str, points: np.ndarray, plane: pyproj.CRS, job: RoadStatus) -> bool:

@@ -72,8 +72,7 @@ def run(job: SampleAccuracy, reporter: Reporter) -> dict[str, Any]:
         is_weak = np.zeros(len(cells.centers), dtype=bool)
         if job.raster:
             is_weak = _reach_weak(job.raster, cells, plane, reporter) & off_network(cells, lines)
-        reporter.check_cancelled()
-        reporter.progress(0.8, "Drawing places")
+        reporter.step(0.8, "Drawing places")
         probability = _probability_of(layer)[lines.feature]
         lengths_m = (job.stretch_m, job.transect_m)
         generator = np.random.default_rng(job.seed)

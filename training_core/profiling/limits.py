@@ -50,8 +50,7 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
 
     Everything is timed a few times, so a slow machine takes longer than `limit_s` if this is short.
     """
-    reporter.check_cancelled()
-    reporter.progress(0, "Measuring the limits of this computer")
+    reporter.step(0, "Measuring the limits of this computer")
     cpus, counts = processor.usable_cpus(), thread_counts(threads)
     cache_bytes = machine_facts.last_level_cache_bytes(cpus)
     facts = {**machine_facts.facts(), "frequency_idle_mhz": machine_facts.frequency_mhz(cpus)}
@@ -124,8 +123,7 @@ def measure_rates(
     measurements = [(name, threads) for _ in range(_PASSES) for name in makers for threads in counts]
     best: dict[str, dict[int, float]] = {name: dict.fromkeys(counts, 0.0) for name in makers}
     for done, (name, threads) in enumerate(measurements):
-        reporter.check_cancelled()
-        reporter.progress(done / len(measurements))
+        reporter.step(done / len(measurements))
         part_s = (deadline_s - time.perf_counter()) / (len(measurements) - done)
         if name not in best or (part_s <= 0 and best[name][threads]):
             continue

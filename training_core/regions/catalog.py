@@ -122,8 +122,7 @@ def read_catalog(
     outside: list[str] = []
     names = dict(zip(paths, scene_names(paths)))
     for number, (path, image) in enumerate(_read_all(names, wanted), 1):
-        reporter.check_cancelled()
-        reporter.progress(number / len(paths), f"Image {number:,} of {len(paths):,} read")
+        reporter.step(number / len(paths), f"Image {number:,} of {len(paths):,} read")
         entry = _within(image, aoi) if isinstance(image, Scene) and aoi is not None else image
         if entry is None:
             outside.append(path)
