@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Longer tables are cut; the JSON document has all rows.
-MAX_ROWS, MAX_ADVICE, MAX_DIFFERENCES = 20, 50, 25
+MAX_ROWS, MAX_DIFFERENCES = 20, 25
 _TITLES = dict(zip(BREAKDOWNS, ("Phases", "Kinds of operations", "Layers", "Primitives")))
 KIND_COLORS = {
     Kind.CONVOLUTION: BLUE,
@@ -96,7 +96,7 @@ def write_profile_report(profile: Profile, path: Path) -> None:
         limits=_limits_table(profile.limits),
         facts=dict(_facts(profile)),
         runs=[_view(run, profile.limits, f"{run.name} ({index})") for index, run in enumerate(profile.runs, 1)],
-        advice=profile.advice[:MAX_ADVICE],
+        advice=profile.advice,
         **WRITERS,
     )
 
