@@ -19,6 +19,7 @@ from typing import Any
 from ..events import Reporter
 from ..geodata.non_roads import area_on, read_places
 from ..geodata.pixel_codes import NO_DATA, ROAD
+from ..geodata.rasters import read_grid
 from ..geodata.sources import with_sources
 from ..geodata.tiling import Tile
 from ..geodata.vectors import read_area
@@ -49,7 +50,8 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     if job.classes:
         card.require_classes(job.model)
     samples, plans = _plan(targets, missing, job, card)
-    no_road = read_places(job.no_road, reporter, [plan.grid for plan in plans or samples])
+    # Also the images that are done: what is left to do may lie beside all places.
+    no_road = read_places(job.no_road, reporter, (read_grid(raster) for raster, _ in targets))
     check_size(plans)
     segmenter = prepare_segmenter(model, card, samples, job, reporter, sum(plan.px for plan in plans))
     work = plan_work(plans, segmenter.tiles, partial(seconds_per_px, segmenter.predictor))
