@@ -155,17 +155,21 @@ class Closed:
     road_px: int  # of the raster
     left_out_px: int  # of these
 
-    def tell(self, reporter: Reporter) -> None:
-        """Tell what is left out, and warn where that is most of the road."""
-        fraction = self.left_out_px / max(1, self.road_px)
-        reporter.log(
-            f"{fraction:.1%} of the road pixels lie in {_PURPOSE} and are left out; {self.bridges:,} bridges stay."
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """Those of `tell`."""
+        return self.bridges, self.road_px, self.left_out_px
+
+
+def tell(bridges: int, road_px: int, left_out_px: int, reporter: Reporter) -> None:
+    """Tell what is left out, and warn where that is most of the road."""
+    fraction = left_out_px / max(1, road_px)
+    reporter.log(f"{fraction:.1%} of the road pixels lie in {_PURPOSE} and are left out; {bridges:,} bridges stay.")
+    if fraction > _MOST:
+        reporter.warning(
+            f"{fraction:.0%} of all road pixels lie in {_PURPOSE} (no_road) and are left out. Check that this "
+            "layer does not mark the roads."
         )
-        if fraction > _MOST:
-            reporter.warning(
-                f"{fraction:.0%} of all road pixels lie in {_PURPOSE} (no_road) and are left out. Check that this "
-                "layer does not mark the roads."
-            )
 
 
 def close(raster: RoadRaster, grid: Grid, area: BaseGeometry) -> Closed:

@@ -157,7 +157,7 @@ def test_a_bridge_across_tiles_is_that_of_the_image():
         ]
         found = np.zeros_like(probability)
         predictions = ((tile, Prediction(probability[tile.destination], None)) for tile in tiles)
-        for tile, prediction in without_places(predictions, GRID, area, 0.5):
+        for tile, prediction in without_places(predictions, GRID, area, 0.5, lambda *_: None):
             found[tile.destination] = prediction.probability
         return found
 
