@@ -121,6 +121,7 @@ def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str
                 steps_planned=job.steps,
                 memory_bytes=setup.plan.memory.peak_bytes,
                 parallel=parallel,
+                is_base_kept=bool(why_start),
             )
             write_training_report(record, report_path)
     if not is_stopped:

@@ -248,6 +248,7 @@ def test_where_labels_are_wrong_the_base_model_is_handed_over_and_the_reason_is_
     why = result["why_base_model"]
     assert why in [event.message for event in events if isinstance(event, Warning)]
     assert any(note in why for note in card.training["notes"]) and "base model is kept" in report.read_text("utf-8")
+    assert "the model finds" not in report.read_text("utf-8")
     assert ("17 m to the south-east" in why and "move_roads" in why) == (kind == "beside")
     assert result["steps"] == 0  # they are not learned first
 
