@@ -109,7 +109,7 @@ def read_layer(
         raise LayerError(f"The {named} cannot be read: {fault}.", remedy) from error
     if not isinstance(layer, geopandas.GeoDataFrame):
         raise LayerError(
-            f"The {named} is a table without geometry.",
+            f"There is only a table without geometry in the {named}.",
             "Choose a layer of lines or polygons. In a CSV file, the geometry is read from a column named WKT.",
         )
     has_shape = ~(layer.geometry.isna() | layer.geometry.is_empty)
@@ -117,7 +117,7 @@ def read_layer(
         raise LayerError(f"No feature of the {named} has a geometry.", "Draw them, or choose another layer.")
     if layer.crs is None:
         raise LayerError(
-            f"The {named} has no coordinate reference system.",
+            f"There is no coordinate reference system for the {named}.",
             "Set it in the layer's properties. A Shapefile or CSV file needs a .prj file beside it. Save a file "
             "that can have none, such as a DXF, as a GeoPackage.",
         )
@@ -298,7 +298,7 @@ def require_features(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> 
     """
     if layer.empty:
         raise LayerError(
-            f"The {purpose} ({path}) has no features.",
+            f"There are no features in the {purpose} ({path}).",
             "Choose another layer, or another filter or selection of it. If you have just drawn it, save its edits. "
             "If a job wrote it, the job found nothing.",
         )
@@ -326,7 +326,7 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
         is_other = any(word in declared for name, word in _TYPES.items() if name not in allowed)
         other = declared if is_other else ""
     if other:
-        raise LayerError(f"The {purpose} ({path}) must be {' or '.join(allowed)}, but it holds {other}.", remedy)
+        raise LayerError(f"The {purpose} ({path}) must be {' or '.join(allowed)}, not {other}.", remedy)
 
 
 def with_names(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> geopandas.GeoDataFrame:

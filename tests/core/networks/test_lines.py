@@ -194,8 +194,8 @@ def test_copies_and_lines_of_no_length_are_told_of_and_rings_and_collections_of_
     ("shapes", "told"),
     [
         ([POINT, POINT], "no line of any length"),
-        ([STREET, shapely.Point(0, 0)], r"must be lines, but it holds Point \(1 of 2 features\)"),
-        ([STREET, shapely.GeometryCollection([AVENUE, shapely.Point(0, 0)])], r"holds GeometryCollection \(1 of 2"),
+        ([STREET, shapely.Point(0, 0)], r"must be lines, not Point \(1 of 2 features\)"),
+        ([STREET, shapely.GeometryCollection([AVENUE, shapely.Point(0, 0)])], r"not GeometryCollection \(1 of 2"),
     ],
 )
 def test_a_layer_without_length_or_of_mixed_geometry_is_refused_with_its_number(shapes, told, tmp_path):
