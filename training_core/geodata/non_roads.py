@@ -112,8 +112,9 @@ def area_on(layer: Optional[geopandas.GeoDataFrame], grid: Grid) -> BaseGeometry
     if layer is None or not len(areas := areas_on(layer, grid)):
         return shapely.GeometryCollection()
     around = layer.iloc[near(layer, grid)]
-    lines = ground_shapes(around[shapely.get_dimensions(around.geometry) == 1], grid)
-    return shapely.GeometryCollection([*shapely.get_parts(shapely.union_all(areas)), *shapely.get_parts(lines)])
+    lines = shapely.get_parts(ground_shapes(around[shapely.get_dimensions(around.geometry) == 1], grid))
+    lines = lines[shapely.length(lines) > 0]  # a double click leaves one without a length
+    return shapely.GeometryCollection([*shapely.get_parts(shapely.union_all(areas)), *lines])
 
 
 def _with_mask_width(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> BaseGeometry:

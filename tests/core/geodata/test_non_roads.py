@@ -94,6 +94,12 @@ def test_a_layer_that_cannot_mean_what_it_says_is_refused(tmp_path, place, crs, 
     assert not (tmp_path / "roads.gpkg").exists()
 
 
+def test_a_line_without_a_length_does_no_harm(tmp_path):
+    dot = LineString([(150, 150), (150, 150)])
+    path = write_layer(tmp_path / "river.gpkg", on_map(LineString([(150, -50), (150, 250)])), on_map(dot))
+    assert vectorized(tmp_path, path, ALONG, ACROSS)[1].count("1 bridges stay") == 1
+
+
 def test_a_layer_beside_all_labeled_images_is_refused(tmp_path):
     roads = write_layer(tmp_path / "roads.gpkg", on_map(LineString([(0, 100), (300, 100)])))
     river = write_layer(tmp_path / "river.gpkg", shapely.affinity.translate(on_map(RIVER), 5e4))
