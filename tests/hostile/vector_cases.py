@@ -36,7 +36,7 @@ ROLES = {
     ("roadstatus", "sites"): POINTS, ("roadstatus", "districts"): AREAS,
     ("roadstatus", "water"): AREAS, ("roadstatus", "clouds"): AREAS,
     ("evaluate", "aoi"): AREAS, ("evaluate", "no_road"): AREAS, ("finetune", "aoi"): AREAS,
-    ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
+    ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS, ("vectorize", "no_road"): LINES,
     ("mapregion", "aoi"): AREAS,
     ("suggestlabels", "labeled"): AREAS, ("scorenetwork", "aoi"): AREAS, ("comparenetworks", "aoi"): AREAS,
     ("comparenetworks", "damage"): AREAS, ("comparenetworks", "places"): POINTS, ("comparenetworks", "origins"): POINTS,

@@ -48,7 +48,7 @@ def read_no_road(path: str, reporter: Reporter, images: Iterable[Grid] = ()) -> 
     """Return places without a road as lines and polygons; lines may have a width in WIDTH_FIELD.
 
     Extracts of OpenStreetMap are read by their tags; see `osm_layers.non_roads_of`. Of large ones, only the
-    surroundings of the images are read. Raises LayerError if the layer cannot be used.
+    surroundings of the images are read. Raises LayerError if the layer cannot be used, or lies beside all images.
     """
     images, parts, refused = list(images), [], None
     is_whole = is_osm_file(path) and not QGIS_PART.search(path)
@@ -57,30 +57,30 @@ def read_no_road(path: str, reporter: Reporter, images: Iterable[Grid] = ()) -> 
             parts.append(read_layer(source, _PURPOSE, reporter, images, _AROUND_M, are_heights_told=False))
         except LayerError as error:  # an extract may have lines alone near the images, or polygons
             refused = error
-    if refused and not parts:
+    if refused and not any(map(len, parts)):
         raise refused
     layer = pandas.concat(parts, ignore_index=True)
     require_features(layer, path, _PURPOSE)
     if is_osm_file(path) or is_extract(layer):
         layer = non_roads_of(layer, path, _PURPOSE, reporter)
     require_geometry(layer, ("lines", "polygons"), path, _PURPOSE)
+    if images and len(layer) and not any(len(near(layer, grid, _AROUND_M)) for grid in images):
+        raise LayerError(
+            f"None of the {_PURPOSE} ({path}) lies on the images, or within {_AROUND_M:g} m of them.",
+            "Give a layer that covers the images, or set the correct coordinate reference systems.",
+        )
     return layer
 
 
 def read_places(path: str, reporter: Reporter, images: Iterable[Grid]) -> Optional[geopandas.GeoDataFrame]:
     """Return the places without a road on images that are mapped; None for an empty path.
 
-    Raises LayerError if the layer cannot be used, lies beside all images, or covers all of them.
+    Raises LayerError if the layer cannot be used, or covers all images.
     """
     if not path:
         return None
     images = list(images)
     layer = read_no_road(path, reporter, images)
-    if len(layer) and not any(len(near(layer, grid, _AROUND_M)) for grid in images):
-        raise LayerError(
-            f"None of the {_PURPOSE} ({path}) lies on the images, or within {_AROUND_M:g} m of them.",
-            "Give a layer that covers the images, or set the correct coordinate reference systems.",
-        )
     if images and all(_covers(shapely.union_all(areas_on(layer, grid)), grid) for grid in images):
         raise LayerError(
             f"The {_PURPOSE} ({path}) cover all of the images: no road could be left.",
@@ -112,8 +112,9 @@ def area_on(layer: Optional[geopandas.GeoDataFrame], grid: Grid) -> BaseGeometry
     if layer is None or not len(areas := areas_on(layer, grid)):
         return shapely.GeometryCollection()
     around = layer.iloc[near(layer, grid)]
-    lines = ground_shapes(around[shapely.get_dimensions(around.geometry) == 1], grid)
-    return shapely.GeometryCollection([*shapely.get_parts(shapely.union_all(areas)), *shapely.get_parts(lines)])
+    lines = shapely.get_parts(ground_shapes(around[shapely.get_dimensions(around.geometry) == 1], grid))
+    lines = lines[shapely.length(lines) > 0]  # a double click leaves one without a length
+    return shapely.GeometryCollection([*shapely.get_parts(shapely.union_all(areas)), *lines])
 
 
 def _with_mask_width(area: BaseGeometry, grid: Grid, raster: RoadRaster) -> BaseGeometry:
@@ -155,17 +156,21 @@ class Closed:
     road_px: int  # of the raster
     left_out_px: int  # of these
 
-    def tell(self, reporter: Reporter) -> None:
-        """Tell what is left out, and warn where that is most of the road."""
-        fraction = self.left_out_px / max(1, self.road_px)
-        reporter.log(
-            f"{fraction:.1%} of the road pixels lie in {_PURPOSE} and are left out; {self.bridges:,} bridges stay."
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """Those of `tell`."""
+        return self.bridges, self.road_px, self.left_out_px
+
+
+def tell(bridges: int, road_px: int, left_out_px: int, reporter: Reporter) -> None:
+    """Tell what is left out, and warn where that is most of the road."""
+    fraction = left_out_px / max(1, road_px)
+    reporter.log(f"{fraction:.1%} of the road pixels lie in {_PURPOSE} and are left out; {bridges:,} bridges stay.")
+    if fraction > _MOST:
+        reporter.warning(
+            f"{fraction:.0%} of all road pixels lie in {_PURPOSE} (no_road) and are left out. Check that this "
+            "layer does not mark the roads."
         )
-        if fraction > _MOST:
-            reporter.warning(
-                f"{fraction:.0%} of all road pixels lie in {_PURPOSE} (no_road) and are left out. Check that this "
-                "layer does not mark the roads."
-            )
 
 
 def close(raster: RoadRaster, grid: Grid, area: BaseGeometry) -> Closed:

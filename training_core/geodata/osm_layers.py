@@ -226,7 +226,8 @@ def non_roads_in(layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
     of_any_key = {kind: usual_m for kinds in by_key.values() for kind, usual_m in kinds.items()}
     for key, kinds in {**by_key, _GEOFABRIK: of_any_key}.items():
         width_m = width_m.fillna(tag_values(layer, key).map(kinds))
-    is_found = width_m.notna() & ~(ways.is_road | ways.is_unbuilt | are_bridges(layer, "tunnel"))
+    is_shape = shapely.get_dimensions(layer.geometry.to_numpy()) > 0  # a pond may be a point alone
+    is_found = width_m.notna() & is_shape & ~(ways.is_road | ways.is_unbuilt | are_bridges(layer, "tunnel"))
     own_m = pandas.Series(numbers_in(tag_values(layer, "width"), METERS), index=layer.index)
     width_m = own_m.where(own_m.between(0.1, _WIDEST_NON_ROAD_M)).fillna(width_m).mask(ways.is_drawn)
     found = layer.assign(**{WIDTH_FIELD: width_m})[is_found | ways.is_drawn].reset_index(drop=True)

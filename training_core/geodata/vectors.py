@@ -109,7 +109,7 @@ def read_layer(
         raise LayerError(f"The {named} cannot be read: {fault}.", remedy) from error
     if not isinstance(layer, geopandas.GeoDataFrame):
         raise LayerError(
-            f"The {named} is a table without geometry.",
+            f"There is only a table without geometry in the {named}.",
             "Choose a layer of lines or polygons. In a CSV file, the geometry is read from a column named WKT.",
         )
     has_shape = ~(layer.geometry.isna() | layer.geometry.is_empty)
@@ -117,7 +117,7 @@ def read_layer(
         raise LayerError(f"No feature of the {named} has a geometry.", "Draw them, or choose another layer.")
     if layer.crs is None:
         raise LayerError(
-            f"The {named} has no coordinate reference system.",
+            f"There is no coordinate reference system for the {named}.",
             "Set it in the layer's properties. A Shapefile or CSV file needs a .prj file beside it. Save a file "
             "that can have none, such as a DXF, as a GeoPackage.",
         )
@@ -186,7 +186,7 @@ def _flat(layer: geopandas.GeoDataFrame, named: str, reporter: Optional[Reporter
 
 def _near(file: str, layer: str | int, images: Iterable[Grid], margin_m: float) -> dict[str, Any]:
     """Return the surroundings of images as an argument of pyogrio, if only what lies there is to be read of a layer."""
-    about = pyogrio.read_info(for_pyogrio(file), layer=layer) if images and not is_parquet(file) else {}
+    about = _about(file, layer=layer) if images and not is_parquet(file) else {}
     if not about.get("crs") or 0 <= about["features"] <= MAX_WHOLE:
         return {}
     found = [boxes_around(grid, pyproj.CRS(about["crs"]), margin_m) for grid in images]
@@ -280,13 +280,21 @@ def _first_layer(file: str) -> str | int:
     if file.lower().endswith((".osm", ".pbf")):
         return "lines"
     of_gpx = ("tracks", "routes") if file.lower().endswith(".gpx") else ()
-    infos = (pyogrio.read_info(for_pyogrio(file), layer=name, force_feature_count=True) for name in of_gpx)
+    infos = (_about(file, layer=name, force_feature_count=True) for name in of_gpx)
     return next((str(info["layer_name"]) for info in infos if info["features"]), 0)
+
+
+def _about(file: str, **options: Any) -> dict[str, Any]:
+    """Return what pyogrio knows of a layer; what it warns of is told where the features are read."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return dict(pyogrio.read_info(for_pyogrio(file), **options))
 
 
 def _layers_of(file: str) -> list[str]:
     """Return the layers of a file that have geometry; none of one that GDAL does not read."""
-    with suppress(RuntimeError):
+    with suppress(RuntimeError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         return [str(name) for name, kind in pyogrio.list_layers(for_pyogrio(file)) if kind]
     return []
 
@@ -298,7 +306,7 @@ def require_features(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> 
     """
     if layer.empty:
         raise LayerError(
-            f"The {purpose} ({path}) has no features.",
+            f"There are no features in the {purpose} ({path}).",
             "Choose another layer, or another filter or selection of it. If you have just drawn it, save its edits. "
             "If a job wrote it, the job found nothing.",
         )
@@ -322,11 +330,10 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
         remedy = f"Choose another layer, or save its {' or '.join(allowed)} alone to one."
     if layer.empty and not is_parquet((file := _parse_source(path))[0]):
         # The declared type of geometry, as GDAL calls it.
-        declared = str(pyogrio.read_info(for_pyogrio(file[0]), layer=file[1]["layer"])["geometry_type"] or "")
-        is_other = any(word in declared for name, word in _TYPES.items() if name not in allowed)
-        other = declared if is_other else ""
+        declared = str(_about(file[0], layer=file[1]["layer"])["geometry_type"] or "")
+        other = declared if any(word in declared for name, word in _TYPES.items() if name not in allowed) else ""
     if other:
-        raise LayerError(f"The {purpose} ({path}) must be {' or '.join(allowed)}, but it holds {other}.", remedy)
+        raise LayerError(f"The {purpose} ({path}) must be {' or '.join(allowed)}, not {other}.", remedy)
 
 
 def with_names(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> geopandas.GeoDataFrame:
@@ -384,11 +391,9 @@ def carried_fields(
     """
     left_out = {*made, "fid"}
     fields = [str(name) for name in layer.columns if name != layer.geometry.name and name.lower() not in left_out]
-    binary = [name for name in fields if pandas.api.types.infer_dtype(layer[name]) == "bytes"]
-    if binary:
+    if binary := [name for name in fields if pandas.api.types.infer_dtype(layer[name]) == "bytes"]:
         reporter.warning(f"Fields of binary data are left out of the results: {', '.join(binary)}.")
     stored = stored_names([name for name in fields if name not in binary], {*left_out, *map(str.lower, taken), *TAKEN})
-    renamed = describe_renamed(stored)
-    if renamed:
+    if renamed := describe_renamed(stored):
         reporter.log(f"Fields are renamed in the results, because their names are taken: {renamed}.")
     return {other: name for name, other in stored.items()}

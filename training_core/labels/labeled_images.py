@@ -291,7 +291,7 @@ def _require_labels(images: list[LabeledImage], truth: Truth) -> None:
         within = "" if truth.aoi is None else ", within the area of interest"
         raise LabelError(
             f"No drawn road lies on {names}{within}.",
-            "Draw some roads there, or check the coordinate systems of the layers.",
+            "Draw some roads there, or check the coordinate systems of the layers. Roads marked unsure do not count.",
         )
     if labeled < MIN_LABELED_PX:
         raise LabelError(

@@ -40,10 +40,13 @@ TOLERANCE = 0.05
 _STORED = ("batch_size", "accumulation", "optimizer", "learning_rate", "encoder_rate", "frozen_stages", "seed")
 
 
-def interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
-    """Replace the best weights by some between the base model's and them, if these validate about as well."""
+def interpolate(setup: Setup, training: Training, reporter: Reporter) -> list[str]:
+    """Replace the best weights by some between the base model's and them, if these validate about as well.
+
+    Returns a note on it, if so.
+    """
     if not _keeps_base(setup):
-        return
+        return []
     before = training.best.scores.f1
     for fraction in FRACTIONS:
         weights = interpolated(setup.start.base_weights, training.best.weights, fraction)
@@ -53,9 +56,9 @@ def interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
                 "(interpolation), to keep more of the base model's knowledge. Validation F1 is "
                 f"{training.best.scores.f1:.3f} with interpolation and {before:.3f} without."
             )
-            training.history.notes.append(text)
             reporter.log(text)
-            return
+            return [text]
+    return []
 
 
 def _keeps_base(setup: Setup) -> bool:

@@ -29,6 +29,8 @@ from .validation import Validation
 CONTRADICTION, MIN_LEARNED = 0.35, 0.1
 _REDRAW = "Check that all roads of the labeled area are drawn, and nothing else; draw more, elsewhere."
 _MOVE = "Move the drawn roads onto the images (move_roads), or check the coordinate systems."
+# Where they cannot be moved, or have been.
+_ALIGN = "Correct the labels, or label more ground: with little labeled road, an offset may be chance."
 _KEPT = "The base model is kept unchanged"
 
 
@@ -62,8 +64,9 @@ def check_labels(setup: Setup, training: Training, reporter: Reporter) -> StartC
     score = f"The base model's relaxed F1 on {found.blocks} held-out blocks is {relaxed_f1(blocks, masks):.3f}"
     if any(shift):
         offset = _offset(blocks[0].image.grid, shift)
+        remedy = _ALIGN if setup.job.masks or setup.job.move_roads else _MOVE
         why = f"{_KEPT}, and nothing is learned, since the labels seem to lie {offset} of the roads that it sees."
-        misfit = f"{why} {score}, and {relaxed_f1(blocks, masks, shift):.3f} with the labels moved back. {_MOVE}"
+        misfit = f"{why} {score}, and {relaxed_f1(blocks, masks, shift):.3f} with the labels moved back. {remedy}"
     # Only a model that was validated may deny the labels.
     elif "f1" in card.metrics and found.confusion.ranking() < CONTRADICTION:
         why = f"{_KEPT}, and nothing is learned, since the labels contradict what it sees. {score}."

@@ -16,7 +16,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..events import Reporter
 from ..extraction.road_extraction import extract_network
-from ..geodata.non_roads import area_on, read_places
+from ..geodata.non_roads import area_on, read_places, tell
 from ..geodata.pixel_codes import NO_DATA
 from ..geodata.road_classes import ClassRaster, class_array
 from ..geodata.road_raster import byte_raster
@@ -78,8 +78,8 @@ def _segment(
         classes[:] = NO_DATA
 
     def kept(tiles: Iterable[tuple[ImagePlan, Tile, Prediction]]) -> Iterator[tuple[Tile, Prediction]]:
-        of_image = ((tile, found) for _, tile, found in tiles)
-        for tile, found in without_places(of_image, plan.grid, area, segmenter.threshold, reporter):
+        of_image, note = ((tile, found) for _, tile, found in tiles), partial(tell, reporter=reporter)
+        for tile, found in without_places(of_image, plan.grid, area, segmenter.threshold, note):
             probability[tile.destination] = found.probability
             if classes is not None:
                 classes[tile.destination] = found.classes  # also where hysteresis alone may find a road

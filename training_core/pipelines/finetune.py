@@ -99,11 +99,12 @@ def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str
         is_stopped, parallel, start = _train(setup, training, batches, reporter, ranks)
         why_start = start.misfit
         if not why_start:
-            interpolate(setup, training, reporter)
+            notes = interpolate(setup, training, reporter)
             calibrate(training)
             predictor = predictor_of(setup, training.best.weights)
             validation = training.score_best(predictor)
             why_start = start_if_better(setup, training, start, validation, reporter)
+            history.notes += [] if why_start else notes
         if why_start:
             predictor, validation = predictor_of(setup, training.best.weights), cast(Validation, start.found)
         began_s = time.perf_counter()
@@ -120,6 +121,7 @@ def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str
                 steps_planned=job.steps,
                 memory_bytes=setup.plan.memory.peak_bytes,
                 parallel=parallel,
+                is_base_kept=bool(why_start),
             )
             write_training_report(record, report_path)
     if not is_stopped:

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from ..events import Reporter
-from ..geodata.non_roads import area_on, read_places
+from ..geodata.non_roads import area_on, read_places, tell
 from ..geodata.pixel_codes import NO_DATA, ROAD
+from ..geodata.rasters import read_grid
 from ..geodata.sources import with_sources
 from ..geodata.tiling import Tile
 from ..geodata.vectors import read_area
@@ -49,7 +50,8 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     if job.classes:
         card.require_classes(job.model)
     samples, plans = _plan(targets, missing, job, card)
-    no_road = read_places(job.no_road, reporter, [plan.grid for plan in plans or samples])
+    # Also the images that are done: what is left to do may lie beside all places.
+    no_road = read_places(job.no_road, reporter, (read_grid(raster) for raster, _ in targets))
     check_size(plans)
     segmenter = prepare_segmenter(model, card, samples, job, reporter, sum(plan.px for plan in plans))
     work = plan_work(plans, segmenter.tiles, partial(seconds_per_px, segmenter.predictor))
@@ -58,8 +60,8 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     began_s, counts = time.perf_counter(), _Counts()
     with closing(segmented(work, segmenter, reporter)) as results:
         for plan, tiles in groupby(results, key=lambda result: result[0]):
-            area = area_on(no_road, plan.grid)
-            closed = without_places(counts.tiles(tiles), plan.grid, area, segmenter.threshold, reporter)
+            area, note = area_on(no_road, plan.grid), partial(tell, reporter=reporter)
+            closed = without_places(counts.tiles(tiles), plan.grid, area, segmenter.threshold, note)
             _write(plan, closed, outputs, segmenter, counts)
     return {
         **(targets[0][1].named() if job.raster else {"masks": [each.mask for _, each in targets], "skipped": skipped}),

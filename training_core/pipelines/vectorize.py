@@ -13,7 +13,7 @@ from ..events import Reporter
 from ..extraction.road_extraction import extract_network
 from ..geodata.grid import Grid, grid_of
 from ..geodata.local_thresholds import read_threshold_areas, with_threshold_areas
-from ..geodata.non_roads import area_on, close, read_places, without
+from ..geodata.non_roads import area_on, close, read_places, tell, without
 from ..geodata.rasters import open_mask, open_raster
 from ..geodata.road_classes import class_band
 from ..geodata.road_raster import RoadRaster, band_raster
@@ -39,7 +39,7 @@ def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
                 raster = _with_areas(raster, grid, job, reporter)
             if (no_road := read_places(job.no_road, reporter, [grid])) is not None:
                 closed = close(raster, grid, area_on(no_road, grid))
-                closed.tell(reporter)
+                tell(*closed.numbers, reporter)
                 raster = without(raster, closed)
             found = extract_network(raster, grid, job, reporter.part(0, 0.9), classes)
         reporter.progress(0.9, "Writing")

@@ -148,8 +148,8 @@ def assemble(document: dict[str, Any]) -> dict[str, Any]:
     """Write a scene's rasters from the bytes of its blocks, and its results on their own grid.
 
     Pixels in no block have no data. The document is that of `region_plan.Planner.assembly`. Return px, known_px and
-    road_px of the results, and their paths by name. Raises OutputError if a block's file is missing or damaged, or the
-    results cannot be written.
+    road_px of the results, their paths by name, and in `left_out` the numbers of `non_roads.tell`. Raises OutputError
+    if a block's file is missing or damaged, or the results cannot be written.
     """
     rasters, results = (scene_rasters_from(document[name]) for name in ("rasters", "results"))
     tiles = _blocks(document)
@@ -157,9 +157,12 @@ def assemble(document: dict[str, Any]) -> dict[str, Any]:
         if not rasters.exist:
             _write(document, rasters, 0.0, tiles)  # from this threshold on, all pixels have their class
         tiles = predictions_on(results.grid, rasters.paths)
+    left_out: list[tuple[int, int, int]] = []
     for closed in document["no_road"]:
-        tiles = without_places(tiles, results.grid, shapely.from_wkb(closed), document["threshold"])
-    return {**results.paths.named(), **_write(document, results, document["threshold"], tiles)}
+        area, note = shapely.from_wkb(closed), lambda *numbers: left_out.append(numbers)
+        tiles = without_places(tiles, results.grid, area, document["threshold"], note)
+    counts = _write(document, results, document["threshold"], tiles)
+    return {**results.paths.named(), **counts, "left_out": left_out}
 
 
 def _blocks(document: dict[str, Any]) -> Iterator[tuple[Tile, Prediction]]:

@@ -52,9 +52,9 @@ class TrainingRecord(ModelRecord):
 
     Steps have their number, seconds since the start, loss and learning rate; they may be thinned out. Validations have
     the step, seconds since the start, and scores at the best threshold. Scores, thresholds and sweep are those of the
-    kept model on the held-out area; scores are None without validation. `images_per_s` counts chips of the training
-    loop, without validation. Notes are events other than warnings, such as a resumption. `steps_done` includes those
-    before a resumption. `steps_planned` is 0 if a time budget was given.
+    kept model, perhaps the base model, on the held-out area; scores are None without validation. `images_per_s` counts
+    chips of the training loop, without validation. Notes are events other than warnings, such as a resumption.
+    `steps_done` includes those before a resumption. `steps_planned` is 0 if a time budget was given.
     """
 
     images: Sequence[ImageSummary]
@@ -69,6 +69,7 @@ class TrainingRecord(ModelRecord):
     steps_planned: int = 0
     memory_bytes: int = 0
     parallel: Optional[ParallelFigures] = None
+    is_base_kept: bool = False
 
     @property
     def best(self) -> Optional[tuple[int, float, Scores]]:

@@ -6,13 +6,12 @@ and classes. Scope: tiles of one image. Independent of files and models.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Optional
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from shapely.geometry.base import BaseGeometry
 
-from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.non_roads import keep_out
 from ..geodata.pixel_codes import NO_DATA
@@ -26,11 +25,11 @@ def without_places(
     grid: Grid,
     area: BaseGeometry,
     threshold: float,
-    reporter: Optional[Reporter] = None,
+    note: Callable[[int, int, int], Any],
 ) -> Iterator[tuple[Tile, Prediction]]:
     """Yield the tiles of an image on a grid with a probability of 0 in an area, in its ground meters, but for bridges.
 
-    They are passed on as they come if the area is empty. A reporter is told how much road is left out.
+    They are passed on as they come if the area is empty. `note` is called with the numbers of `non_roads.tell`.
     """
     if area.is_empty:
         yield from tiles
@@ -41,7 +40,6 @@ def without_places(
         probability[tile.destination] = prediction.probability
         held.append((tile, prediction.classes))
     closed = keep_out(probability, grid, area, threshold)
-    if reporter:
-        closed.tell(reporter)
+    note(*closed.numbers)
     for tile, classes in held:
         yield tile, Prediction(probability[tile.destination], classes)

@@ -7,7 +7,7 @@ import shapely
 from affine import Affine
 from rasterio.crs import CRS
 from rasterio.features import rasterize
-from shapely.geometry import LineString, box
+from shapely.geometry import LineString, Point, box
 
 from tests.core.support.osm_changes import placed, write_extract
 from tests.core.support.rasters import NORTH_UP, UTM, layer, write_layer, write_raster
@@ -16,13 +16,15 @@ from training_core.events import Reporter
 from training_core.geodata.grid import Grid
 from training_core.geodata.non_roads import areas_on, read_no_road
 from training_core.geodata.tiling import Tile
-from training_core.jobs import NetworkOptions, Vectorize
+from training_core.jobs import LabelOptions, NetworkOptions, Vectorize
+from training_core.labels.drawing import read_drawing
 from training_core.pipelines.vectorize import run
 from training_core.regions.region_roads import MappedScene, RegionRoads
 from training_core.segmentation.inference import Prediction
 from training_core.segmentation.no_road import without_places
 
 WIDTH, HEIGHT = 300, 200
+GRID = Grid(CRS.from_string(UTM), NORTH_UP, WIDTH, HEIGHT)
 RIVER, ALONG, ACROSS = box(140, 0, 160, 200), box(145, 0, 155, 200), box(0, 95, 300, 105)
 
 
@@ -83,13 +85,26 @@ def test_a_line_takes_all_that_is_road_along_it_but_no_street_beside(tmp_path, a
     [
         (on_map(box(-10, -10, 310, 210)), UTM, "cover all of the images"),
         (shapely.affinity.translate(on_map(RIVER), 5e4), UTM, "lies on the images"),
-        (shapely.Point(390050, 5819950), UTM, "must be lines or polygons"),
+        (Point(390050, 5819950), UTM, "must be lines or polygons"),
     ],
 )
 def test_a_layer_that_cannot_mean_what_it_says_is_refused(tmp_path, place, crs, refused):
     with pytest.raises(LayerError, match=refused):
         vectorized(tmp_path, write_layer(tmp_path / "place.gpkg", place, crs=crs), ACROSS)
     assert not (tmp_path / "roads.gpkg").exists()
+
+
+def test_a_line_without_a_length_does_no_harm(tmp_path):
+    dot = LineString([(150, 150), (150, 150)])
+    path = write_layer(tmp_path / "river.gpkg", on_map(LineString([(150, -50), (150, 250)])), on_map(dot))
+    assert vectorized(tmp_path, path, ALONG, ACROSS)[1].count("1 bridges stay") == 1
+
+
+def test_a_layer_beside_all_labeled_images_is_refused(tmp_path):
+    roads = write_layer(tmp_path / "roads.gpkg", on_map(LineString([(0, 100), (300, 100)])))
+    river = write_layer(tmp_path / "river.gpkg", shapely.affinity.translate(on_map(RIVER), 5e4))
+    with pytest.raises(LayerError, match=r"river\.gpkg.*lies on the images"):
+        read_drawing(roads, "", LabelOptions(no_road=river), Reporter(), images=[GRID])
 
 
 def test_a_layer_of_the_roads_is_suspected(tmp_path):
@@ -120,9 +135,24 @@ def test_an_extract_of_openstreetmap_is_read_by_its_tags(tmp_path):
     assert "5 of 9 features" in heard[0].message
 
 
+def test_points_of_an_extract_are_left_out(tmp_path):
+    shapes = [on_map(LineString([(150, -50), (150, 250)])), on_map(Point(20, 20))]
+    path = write_layer(
+        tmp_path / "e.geojson", *shapes, osm_id=["1", "2"], natural=[None, "water"], waterway=["river", None]
+    )
+    assert list(read_no_road(path, Reporter()).geom_type) == ["LineString"]
+
+
+@pytest.mark.parametrize("tags", [{"waterway": "river"}, {"natural": "water"}])
+def test_an_extract_elsewhere_is_refused_with_both_places(tmp_path, tags):
+    shape = placed([(5000, 0), (5100, 0), (5100, 100), (5000, 100), (5000, 0)])
+    path = write_extract(tmp_path / "town.osm", shape, [tags])
+    with pytest.raises(LayerError, match=r"within 1000 m of the images: .*longitude .* but the images are at"):
+        read_no_road(path, Reporter(), [GRID])
+
+
 def test_a_bridge_across_tiles_is_that_of_the_image():
-    grid = Grid(CRS.from_string(UTM), NORTH_UP, WIDTH, HEIGHT)
-    area = shapely.union_all(areas_on(layer(on_map(RIVER)), grid))
+    area = shapely.union_all(areas_on(layer(on_map(RIVER)), GRID))
     probability = drawn(ALONG, ACROSS) * np.uint8(200)
 
     def mapped(side):
@@ -133,7 +163,7 @@ def test_a_bridge_across_tiles_is_that_of_the_image():
         ]
         found = np.zeros_like(probability)
         predictions = ((tile, Prediction(probability[tile.destination], None)) for tile in tiles)
-        for tile, prediction in without_places(predictions, grid, area, 0.5):
+        for tile, prediction in without_places(predictions, GRID, area, 0.5, lambda *_: None):
             found[tile.destination] = prediction.probability
         return found
 

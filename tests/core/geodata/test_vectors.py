@@ -135,9 +135,9 @@ def test_an_empty_layer_is_refused_where_features_are_needed_and_what_has_no_geo
     path = str(tmp_path / "area.gpkg")
     write_layers(path, {"area": empty()}, {"area": "Polygon"})
     assert read_layer(path, "drawn roads").empty
-    with pytest.raises(LayerError, match=r"must be lines, but it holds Polygon"):
+    with pytest.raises(LayerError, match=r"must be lines, not Polygon"):
         require_geometry(read_layer(path, "drawn roads"), ("lines",), path, "drawn roads")
-    with pytest.raises(LayerError, match=r"area of interest \(.*area\.gpkg\) has no features"):
+    with pytest.raises(LayerError, match=r"no features in the area of interest \(.*area\.gpkg\)"):
         read_area(path)
     path = write_layer(tmp_path / "nulls.gpkg", None, LineString())
     with pytest.raises(LayerError, match="No feature of the drawn roads .* has a geometry"):
@@ -250,7 +250,7 @@ def test_only_the_geometry_that_is_allowed_passes():
     roads = layer(ROAD, MultiLineString([ROAD.coords, [(0, 0), (1, 1)]]))
     require_geometry(roads, ("lines",), "roads.gpkg", "drawn roads")
     require_geometry(layer(ROAD, SQUARE), ("lines", "polygons"), "roads.gpkg", "drawn roads")
-    with pytest.raises(LayerError, match=r"roads\.gpkg\) must be lines, but it holds Point, Polygon"):
+    with pytest.raises(LayerError, match=r"roads\.gpkg\) must be lines, not Point, Polygon"):
         require_geometry(layer(ROAD, SQUARE, Point(0, 0)), ("lines",), "roads.gpkg", "drawn roads")
 
 

@@ -35,6 +35,16 @@ def agreement(image, truth):
     return (known & (label == ROAD) & shown).sum() / (known & ((label == ROAD) | shown)).sum()
 
 
+def test_moved_roads_lie_in_the_area_where_they_are_moved_to(town, tmp_path):
+    drawn, reporter = geopandas.read_file(town.roads), Reporter()
+    drawn.buffer(12).to_file(tmp_path / "area.gpkg")
+    drawn.assign(geometry=drawn.translate(21, -21)).to_file(tmp_path / "off.gpkg")
+    options = {"roads": str(tmp_path / "off.gpkg"), "aoi": str(tmp_path / "area.gpkg"), "move_roads": True}
+    job = FineTune(rasters=(town.raster,), base_model="", model=str(tmp_path / "m.safetensors"), **options)
+    read_training_images(job, None, reporter)
+    assert not any("lie outside" in warning for warning in reporter.warnings)
+
+
 def test_roads_are_moved_onto_those_in_the_image_and_right_ones_stay(town, tmp_path):
     drawn = geopandas.read_file(town.roads)
     drawn.assign(geometry=drawn.translate(6, -5)).to_file(tmp_path / "off.gpkg")

@@ -59,6 +59,13 @@ def test_a_single_short_road_is_refused_with_the_reason(town, tmp_path):
         split_for_validation(read(town.raster, roads, town.aoi), 0.2, 256, 0)
 
 
+def test_where_no_drawn_road_is_sure_this_is_told(town, tmp_path):
+    roads = write_layer(tmp_path / "roads.gpkg", *map(on_map, ROADS), sure=[False] * len(ROADS))
+    with pytest.raises(LabelError, match=r"No drawn road lies on") as refused:
+        read(town.raster, roads, town.aoi, LabelOptions(sure_field="sure"))
+    assert "unsure" in refused.value.remedy
+
+
 @pytest.mark.parametrize(("bands", "learned"), [(4, RGB), (8, RGB), (1, ("band 1",))])
 def test_bands_of_a_base_model_are_found_by_name_and_others_are_all_taken(tmp_path, bands, learned):
     town = make_town(tmp_path, bands=bands)

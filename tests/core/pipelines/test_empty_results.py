@@ -98,7 +98,7 @@ def test_nothing_to_export_nor_to_learn_from_is_refused_with_the_true_reason(tmp
             ExportChanges(changes=none, extract=str(tmp_path / "a.osm"), osc=str(tmp_path / "a.osc")), Reporter()
         )
     image = write_raster(tmp_path / "image.tif", np.ones((3, 64, 64), np.uint8))
-    with pytest.raises(LayerError, match=r"drawn roads \(.*none.*\) has no features") as caught:
+    with pytest.raises(LayerError, match=r"no features in the drawn roads \(.*none.*\)") as caught:
         finetune.run(
             FineTune(rasters=(image,), roads=none, base_model="", model=str(tmp_path / "model.safetensors")), Reporter()
         )

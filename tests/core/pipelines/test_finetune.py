@@ -16,6 +16,7 @@ from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raste
 from tests.core.support.towns import RGB, ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, true_roads
 from training_core.errors import Cancelled, ImageryError, JobError, OutputError
 from training_core.events import Metric, Reporter, Warning
+from training_core.geodata.pixel_codes import NO_DATA
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune, Segment
 from training_core.jobs.recipe import CAREFUL_RATE
@@ -247,13 +248,24 @@ def test_where_labels_are_wrong_the_base_model_is_handed_over_and_the_reason_is_
     why = result["why_base_model"]
     assert why in [event.message for event in events if isinstance(event, Warning)]
     assert any(note in why for note in card.training["notes"]) and "base model is kept" in report.read_text("utf-8")
+    assert "the model finds" not in report.read_text("utf-8")
     assert ("17 m to the south-east" in why and "move_roads" in why) == (kind == "beside")
     assert result["steps"] == 0  # they are not learned first
 
 
+def test_masks_beside_the_roads_are_not_to_be_moved_as_lines_are(town, learned, tmp_path):
+    beside = np.full((SIDE_PX, SIDE_PX), NO_DATA, np.uint8)
+    beside[10:, 14:] = true_roads()[:-10, :-14]
+    mask = write_raster(tmp_path / "town_mask.tif", beside)
+    options = {"rasters": (town.raster,), "masks": (mask,), "base_model": learned.model, "steps": 1}
+    why = fine_tune(tmp_path, **options)[0]["why_base_model"]
+    assert "17 m to the south-east" in why and "Correct the labels" in why and "move_roads" not in why
+
+
 def test_where_nothing_is_gained_the_base_model_is_handed_over(town, learned, tmp_path):
-    options = on_town(town, base_model=learned.model, steps=2, learning_rate=1.0)
-    result, network, _ = fine_tune(tmp_path, **options)
+    options = on_town(town, base_model=learned.model, steps=2, learning_rate=0.01)
+    result, network, card = fine_tune(tmp_path, **options)
+    assert not any("of the way" in note for note in card.training["notes"])
     assert "nothing was gained" in result["why_base_model"] and result["steps"] == 2
     base = load_network(learned.model)[0].state_dict()
     assert all(torch.equal(value, base[name]) for name, value in network.state_dict().items())

@@ -18,7 +18,7 @@ from tests.core.support.cities import same_lines
 from tests.core.support.dask_processes import Processes
 from tests.core.support.http_files import serving
 from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
-from tests.core.support.towns import image_of, true_roads
+from tests.core.support.towns import ROADS, image_of, on_map, true_roads
 from tests.shared_fixtures import make_once
 from training_core.errors import Cancelled, ImageryError, JobError, OutputError
 from training_core.events import Reporter, Warning
@@ -269,6 +269,13 @@ def test_the_area_of_interest_limits_scenes_and_roads(land, learned, tmp_path):
     assert (result["done"], result["outside"], result["partial"]) == (1, 1, False)
     roads = geopandas.read_file(result["roads"])
     assert len(roads) and roads.within(area.buffer(0.1)).all()
+
+
+def test_places_without_a_road_that_mark_the_roads_are_suspected(land, learned, tmp_path):
+    roads = write_layer(tmp_path / "roads.gpkg", *map(on_map, ROADS), width_m=[20.0] * len(ROADS))
+    source, heard = cut(land, tmp_path / "scenes", {"one": (0, 0, 192, 192)}), []
+    map_region(tmp_path / "out", Reporter(heard.append), source=source, model=learned.model, no_road=roads)
+    assert any("does not mark the roads" in event.message for event in heard if isinstance(event, Warning))
 
 
 def test_a_scene_in_another_crs_joins_the_same_network(land, learned, tmp_path):

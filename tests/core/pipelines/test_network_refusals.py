@@ -45,7 +45,7 @@ def test_a_bad_layer_is_refused_and_nothing_left_behind(tmp_path, out, grid, job
 @pytest.mark.parametrize(
     ("spoiled", "words"),
     [
-        ({"places": "lines"}, "places .* must be points, but it holds LineString"),
+        ({"places": "lines"}, "places .* must be points, not LineString"),
         ({"origins": "lines"}, "origins .* must be points"),
         ({"damage": "lines"}, "confirmed damage .* must be polygons"),
         ({"aoi": "lines"}, "area of interest .* must be polygons"),

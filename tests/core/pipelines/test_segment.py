@@ -8,7 +8,7 @@ import rasterio
 from affine import Affine
 from rasterio.enums import ColorInterp
 from rasterio.features import rasterize
-from shapely.geometry import Polygon, box
+from shapely.geometry import LineString, Polygon, box
 
 from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raster
 from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
@@ -238,6 +238,19 @@ def test_going_on_leaves_out_what_is_done(tmp_path, planted):
     assert done.stat().st_mtime_ns == written and missing.exists() and old.stat().st_mtime > 1
     assert any("1 of 3 images have their mask already" in event.message for event in events if isinstance(event, Log))
     assert run(Segment(**options, resume=True), Reporter())["skipped"] == 3
+
+
+def test_going_on_takes_places_without_a_road_that_lie_on_images_that_are_done(tmp_path, planted):
+    river = write_layer(tmp_path / "river.gpkg", on_map(LineString([(20, -5), (20, 45)])))
+    rasters = tuple(
+        write_raster(
+            tmp_path / f"{x}.tif", image_of(np.zeros((40, 50), bool)), transform=NORTH_UP @ Affine.translation(x, 0)
+        )
+        for x in (0, 9000)
+    )
+    options = {"rasters": rasters, "model": planted, "folder": str(tmp_path), "engine": "native", "no_road": river}
+    Path(run(Segment(**options), Reporter())["masks"][1]).unlink()
+    assert run(Segment(**options, resume=True), Reporter())["skipped"] == 1
 
 
 def test_several_images_do_not_write_over_one_another(tmp_path, planted):
