@@ -165,7 +165,7 @@ class Closed:
 def tell(bridges: int, road_px: int, left_out_px: int, reporter: Reporter) -> None:
     """Tell what is left out, and warn where that is most of the road."""
     fraction = left_out_px / max(1, road_px)
-    reporter.log(f"{fraction:.1%} of the road pixels lie in {_PURPOSE} and are left out; {bridges:,} bridges stay.")
+    reporter.log(f"{fraction:.1%} of the road pixels lie in {_PURPOSE} and are left out. Bridges kept: {bridges:,}.")
     if fraction > _MOST:
         reporter.warning(
             f"{fraction:.0%} of all road pixels lie in {_PURPOSE} (no_road) and are left out. Check that this "

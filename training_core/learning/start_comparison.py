@@ -20,8 +20,8 @@ TOLERANCE_M = 3.0
 # Offsets that are looked for, and how many times better than in place, than elsewhere and than the least fit (soft F1)
 # the labels must fit there.
 REACH_M, MIN_OFFSET_M, ELSEWHERE_M, MIN_GAIN, MIN_FIT = 40.0, 3.0, 8.0, 1.15, 0.1
-# Less labeled road, some 25 m of a street, also fits beside other roads by chance.
-MIN_ROAD_M2 = 150.0
+# Less labeled road, some 40 m of a street, also fits beside other roads by chance.
+MIN_ROAD_M2 = 250.0
 # More blocks, and more pixels of a fine image, take long and hardly change the offset.
 MAX_BLOCKS, MAX_REACH_PX = 64, 150
 

@@ -104,7 +104,8 @@ def _lead(job: FineTune, reporter: Reporter, ranks: Optional[Ranks]) -> dict[str
             predictor = predictor_of(setup, training.best.weights)
             validation = training.score_best(predictor)
             why_start = start_if_better(setup, training, start, validation, reporter)
-            history.notes += [] if why_start else notes
+            if not why_start:
+                history.notes += notes
         if why_start:
             predictor, validation = predictor_of(setup, training.best.weights), cast(Validation, start.found)
         began_s = time.perf_counter()

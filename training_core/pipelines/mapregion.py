@@ -84,8 +84,8 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         progress, sketch = RegionProgress(region, index, runner, reporter), RoadSketch()
         with stages.timed("mapping scenes", 0.05, 0.8) as part:
             progress.map_scenes(part)
-        if len(progress.left_out):
-            bridges, road_px, left_out_px = progress.left_out.sum(axis=0).tolist()
+        if progress.left_out:
+            bridges, road_px, left_out_px = map(sum, zip(*progress.left_out))
             tell(bridges, road_px, left_out_px, reporter)
         if not progress.mapped:
             raise nothing_to_map(progress.failures)

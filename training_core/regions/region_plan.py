@@ -68,6 +68,11 @@ class ScenePlan:
         return sum(block.megapixels for block, _ in self.blocks)
 
     @property
+    def is_done(self) -> bool:
+        """Whether all rasters exist, made from this very content."""
+        return self.rasters.exist and self.results.exist
+
+    @property
     def mapped(self) -> MappedScene:
         """The scene with its results."""
         paths = self.rasters.paths
@@ -244,7 +249,7 @@ def plan_region(catalog: Catalog, planner: Planner, reporter: Reporter) -> Regio
         outside += len(mosaic.scenes) - len(of_mosaic)
     if not plans:
         raise nothing_to_map(problems)
-    kept = frozenset(plan.scene.name for plan in plans if plan.rasters.exist and plan.results.exist)
+    kept = frozenset(plan.scene.name for plan in plans if plan.is_done)
     grids = [mosaic.grid_at(planner.card.resolution_m) for mosaic in dict.fromkeys(plan.mosaic for plan in plans)]
     region = RegionPlan(planner, tuple(plans), kept, tuple(problems), outside, region_grid(grids))
     missing = [(path, plan.results.grid) for plan in region.missing for path in plan.results.paths.named().values()]

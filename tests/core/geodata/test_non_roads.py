@@ -67,7 +67,7 @@ def test_what_crosses_straight_and_goes_on_stays_and_nothing_else(tmp_path, road
     lengths_m = shapely.length(shapely.get_parts(shapely.line_merge(shapely.union_all(inside))))
     assert len(lengths_m[lengths_m > 1]) == bridges
     assert list(lengths_m[lengths_m > 1]) == pytest.approx([16] * bridges, abs=5)
-    assert f"{bridges} bridges stay" in messages
+    assert f"Bridges kept: {bridges}." in messages
 
 
 @pytest.mark.parametrize("at", [150, 146], ids=["in the middle", "at a bank"])
@@ -76,7 +76,7 @@ def test_a_line_takes_all_that_is_road_along_it_but_no_street_beside(tmp_path, a
     street = box(161, 0, 167, 200)
     lines, messages = vectorized(tmp_path, river, ALONG, ACROSS, street)
     on_river = shapely.intersection(shapely.union_all(lines), on_map(box(135, 0, 158, 200)))
-    assert on_river.length == pytest.approx(23, abs=2) and "1 bridges stay" in messages
+    assert on_river.length == pytest.approx(23, abs=2) and "Bridges kept: 1." in messages
     assert shapely.intersection(shapely.union_all(lines), on_map(street)).length == pytest.approx(200, abs=10)
 
 
@@ -97,7 +97,7 @@ def test_a_layer_that_cannot_mean_what_it_says_is_refused(tmp_path, place, crs, 
 def test_a_line_without_a_length_does_no_harm(tmp_path):
     dot = LineString([(150, 150), (150, 150)])
     path = write_layer(tmp_path / "river.gpkg", on_map(LineString([(150, -50), (150, 250)])), on_map(dot))
-    assert vectorized(tmp_path, path, ALONG, ACROSS)[1].count("1 bridges stay") == 1
+    assert vectorized(tmp_path, path, ALONG, ACROSS)[1].count("Bridges kept: 1.") == 1
 
 
 def test_a_layer_beside_all_labeled_images_is_refused(tmp_path):
