@@ -88,7 +88,7 @@ def read_training_images(job: FineTune, base: Optional[ModelInput], reporter: Re
     if isinstance(truth, Drawing):
         reporter.progress(READ_FRACTION, "Comparing the drawn roads with the images")
         placed = truth.roads
-        if truth.move_of and not is_sampled:  # as on the first image; those of one place have about the same offset
+        if truth.move_of and not is_sampled:  # by the offset of the first image; nearby ones have about the same
             placed = translated(placed, images[0].grid, *truth.move_of(images[0].path))
         check_labels(read, replace(truth, roads=placed), reporter, is_sampled)
         if truth.classes:
