@@ -62,7 +62,12 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
         for plan, tiles in groupby(results, key=lambda result: result[0]):
             area, note = area_on(no_road, plan.grid), partial(tell, reporter=reporter)
             closed = without_places(counts.tiles(tiles), plan.grid, area, segmenter.threshold, note)
-            _write(plan, closed, outputs, segmenter, counts)
+            with outputs:
+                if not _write(plan, closed, outputs, segmenter, counts):
+                    if len(targets) == 1:
+                        raise no_data(plan)
+                    # One of many, such as a corner of a mosaic, does not stop the others.
+                    reporter.warning(f"{no_data(plan).message} Its mask has no data either.")
     return {
         **(targets[0][1].named() if job.raster else {"masks": [each.mask for _, each in targets], "skipped": skipped}),
         "megapixels": counts.px / 1e6,
@@ -112,19 +117,17 @@ def _write(
     outputs: Outputs,
     segmenter: Segmenter,
     counts: _Counts,
-) -> None:
-    """Write the results of an image, and add to the counts; refuse an image without data."""
+) -> int:
+    """Write the results of an image, and add to the counts; return how many pixels have data."""
     known_before = counts.known_px
-    with outputs:
-        staged = Results(**{name: str(outputs.stage(path)) for name, path in plan.results.named().items()})
-        with ResultWriter(plan.result_grid, staged, segmenter.threshold, segmenter.card.classes) as writer:
-            resampled = on_grid(tiles, plan.grid, plan.result_grid, plan.window, bool(plan.results.classes))
-            for tile, prediction in resampled:
-                mask = writer.write(tile, prediction)
-                counts.known_px += int((mask != NO_DATA).sum())
-                counts.road_px += int((mask == ROAD).sum())
-            if counts.known_px == known_before:
-                raise no_data(plan)
+    staged = Results(**{name: str(outputs.stage(path)) for name, path in plan.results.named().items()})
+    with ResultWriter(plan.result_grid, staged, segmenter.threshold, segmenter.card.classes) as writer:
+        resampled = on_grid(tiles, plan.grid, plan.result_grid, plan.window, bool(plan.results.classes))
+        for tile, prediction in resampled:
+            mask = writer.write(tile, prediction)
+            counts.known_px += int((mask != NO_DATA).sum())
+            counts.road_px += int((mask == ROAD).sum())
+    return counts.known_px - known_before
 
 
 def _targets(job: Segment) -> list[tuple[str, Results]]:

@@ -14,6 +14,7 @@ from tests.core.support.rasters import NORTH_UP, files, write_layer, write_raste
 from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core.errors import Cancelled, ImageryError, OutputError
 from training_core.events import Log, Progress, Reporter
+from training_core.geodata.pixel_codes import NO_DATA
 from training_core.jobs import Segment
 from training_core.models.loading import load_network
 from training_core.models.model_file import save_model
@@ -218,6 +219,19 @@ def test_several_images_go_into_a_folder_under_their_names(tmp_path, planted):
     assert widths == {"town_roads.tif": 50, "town_roads_2.tif": 51, "village_roads.tif": 60}
     fractions = [event.fraction for event in events if isinstance(event, Progress)]
     assert fractions == sorted(fractions) and fractions[-1] == 1
+
+
+def test_one_of_several_images_without_data_does_not_stop_the_others(tmp_path, planted):
+    ground = image_of(np.zeros((40, 50), bool)).clip(1)
+    rasters = tuple(
+        write_raster(tmp_path / f"{name}.tif", values, nodata=0)
+        for name, values in (("corner", np.zeros_like(ground)), ("town", ground))
+    )
+    reporter, options = Reporter(), {"rasters": rasters, "model": planted, "folder": str(tmp_path), "engine": "native"}
+    corner, town = run(Segment(**options), reporter)["masks"]
+    assert [(rasterio.open(mask).read(1) == NO_DATA).all() for mask in (corner, town)] == [True, False]
+    assert ["corner.tif has no data" in warning for warning in reporter.warnings] == [True]
+    assert run(Segment(**options, resume=True), Reporter())["skipped"] == 2
 
 
 def test_going_on_leaves_out_what_is_done(tmp_path, planted):
