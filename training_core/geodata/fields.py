@@ -21,7 +21,7 @@ from pandas.api.extensions import ExtensionArray, ExtensionDtype
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..jobs.fields import METERS, NO_UNITS, number_in, stored_names
+from ..jobs.fields import METERS, NO, NO_UNITS, YES, number_in, stored_names, word_in
 
 # Types with a place for NULL, by the name of numpy's type.
 NULLABLE = {"bool": "boolean", "int16": "Int16", "int32": "Int32", "int64": "Int64"}
@@ -75,6 +75,19 @@ def check_numbers(
         f"{unread.sum():,} of {given.sum():,} values in the field {field!r} of the {purpose} are not numbers, such as "
         f"{example!r}. They count as unknown."
     )
+
+
+def check_yes_no(layer: geopandas.GeoDataFrame, field: str, purpose: str, reporter: Reporter) -> None:
+    """Warn of values in a field, if it is there, that are neither yes nor no; see `jobs.fields`."""
+    if field not in layer.columns:
+        return
+    values = layer[field].dropna()
+    unread = values[~values.map(word_in).isin(("", *YES, *NO))]
+    if len(unread):
+        reporter.warning(
+            f"{len(unread):,} of {len(values):,} values in the field {field!r} of the {purpose} are neither yes nor "
+            f"no, such as {str(unread.iloc[0])[:50]!r}. They count as yes."
+        )
 
 
 def restore_types(layer: geopandas.GeoDataFrame, file: str, where: dict[str, Any], about: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from scipy.ndimage import binary_dilation, binary_erosion
 
 from ..errors import LayerError
 from ..events import Reporter
-from ..geodata.fields import check_numbers, widths_m_in
+from ..geodata.fields import check_numbers, check_yes_no, widths_m_in
 from ..geodata.grid import Grid, Window, common_window
 from ..geodata.non_roads import areas_on, read_no_road
 from ..geodata.osm_layers import is_extract, is_osm_file, roads_of
@@ -178,6 +178,7 @@ def read_drawing(
     require_fields(drawn, named, roads, "drawn roads")
     check_numbers(drawn, options.width_field, roads, "drawn roads", reporter, METERS)
     check_numbers(drawn, speed_field, roads, "drawn roads", reporter)
+    check_yes_no(drawn, options.sure_field, "drawn roads", reporter)
     widest_m = _widths_m(drawn, options).max()
     if options.width_field and widest_m > MAX_ROAD_WIDTH_M:
         raise LayerError(

@@ -15,7 +15,7 @@ from shapely.geometry import LineString, mapping
 from tests.core.support.rasters import layer, write_layer
 from training_core.errors import LayerError
 from training_core.events import Reporter
-from training_core.geodata.fields import check_numbers, numbers_in
+from training_core.geodata.fields import check_numbers, check_yes_no, numbers_in
 from training_core.geodata.vector_output import write_layers
 from training_core.geodata.vectors import carried_fields, read_layer
 from training_core.jobs.fields import METERS
@@ -39,10 +39,13 @@ def test_numbers_stay_what_they_are(values):
     assert np.array_equal(numbers_in(pandas.Series(values)), expected, equal_nan=True)
 
 
+def roads_with(**fields):
+    count = len(next(iter(fields.values())))
+    return geopandas.GeoDataFrame(fields, geometry=[LineString([(0, 0), (1, 1)])] * count, crs="EPSG:32645")
+
+
 def checked(*values):
-    told = []
-    line = LineString([(0, 0), (1, 1)])
-    roads = geopandas.GeoDataFrame({"width": values}, geometry=[line] * len(values), crs="EPSG:32645")
+    told, roads = [], roads_with(width=values)
     check_numbers(roads, "width", "roads.gpkg", "drawn roads", Reporter(told.append), METERS)
     return [event.message for event in told]
 
@@ -56,6 +59,14 @@ def test_values_that_are_no_numbers_are_told_with_an_example():
 def test_a_field_without_any_number_is_refused_by_its_name():
     with pytest.raises(LayerError, match=r"The field 'width' of the drawn roads \(roads.gpkg\) has no numbers.*'wide'"):
         checked("wide", None, "")
+
+
+def test_values_that_say_neither_yes_nor_no_are_told_with_an_example():
+    reporter = Reporter()
+    check_yes_no(roads_with(sure=["Yes", "f", "", None, True, 0.0, np.nan]), "sure", "drawn roads", reporter)
+    assert reporter.warnings == []
+    check_yes_no(roads_with(sure=["no", "nein", "ja"]), "sure", "drawn roads", reporter)
+    assert ["2 of 3 values in the field 'sure' of the drawn roads" in each for each in reporter.warnings] == [True]
 
 
 BIG = 2**53 + 1
