@@ -306,12 +306,12 @@ class Reporter:
         return self._is_cancelled()
 
     def check_cancelled(self) -> None:
-        """Raise Cancelled if the user stopped the job; call it at every tile and step."""
+        """Raise Cancelled if the user stopped the job."""
         if self._is_cancelled():
             raise Cancelled()
 
     def step(self, fraction: float, message: str = "") -> None:
-        """Report the progress with which a step begins; raise Cancelled if the user stopped the job."""
+        """Raise Cancelled if the user stopped the job, else report progress; call it where a tile or step begins."""
         self.check_cancelled()
         self.progress(fraction, message)
 

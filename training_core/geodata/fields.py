@@ -1,4 +1,4 @@
-"""Fields of a layer: numbers written as texts, and types that pyogrio and pandas lose where values are missing.
+"""Fields of a layer: numbers and yes/no as texts, and types that pyogrio and pandas lose where values are missing.
 
 In a table of pandas, a whole number or yes/no with NULL has a type of its own. A day is a time in whole seconds, `DAY`;
 times are in milliseconds or finer.

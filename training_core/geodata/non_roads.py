@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import geopandas
 import numpy as np
@@ -75,7 +75,7 @@ def read_no_road(path: str, reporter: Reporter, images: Iterable[Grid] = ()) -> 
 def read_places(path: str, reporter: Reporter, images: Iterable[Grid]) -> Optional[geopandas.GeoDataFrame]:
     """Return the places without a road on images that are mapped; None for an empty path.
 
-    Raises LayerError if the layer cannot be used, or covers all images.
+    Raises LayerError if the layer covers all images, and as `read_no_road` does.
     """
     if not path:
         return None
@@ -147,23 +147,25 @@ def _half_width_m(points: np.ndarray, normal: np.ndarray, breaks: np.ndarray, st
     return np.concatenate([median_filter(each, size) for each in np.split(width_m, breaks)])
 
 
+class RoadLeftOut(NamedTuple):
+    """How much of a raster's road lies in places without a road, and how many bridges stay there."""
+
+    bridges: int
+    road_px: int  # of the raster
+    left_out_px: int  # of these
+
+
 @dataclass(frozen=True)
 class Closed:
     """The pixels on which there is no road, (height, width) bool: places without a road, but for bridges."""
 
     pixels: np.ndarray
-    bridges: int
-    road_px: int  # of the raster
-    left_out_px: int  # of these
-
-    @property
-    def numbers(self) -> tuple[int, int, int]:
-        """Those of `tell`."""
-        return self.bridges, self.road_px, self.left_out_px
+    left_out: RoadLeftOut
 
 
-def tell(bridges: int, road_px: int, left_out_px: int, reporter: Reporter) -> None:
-    """Tell what is left out, and warn where that is most of the road."""
+def tell(left_out: RoadLeftOut, reporter: Reporter) -> None:
+    """Log what is left out, and warn where that is most of the road."""
+    bridges, road_px, left_out_px = left_out
     fraction = left_out_px / max(1, road_px)
     reporter.log(f"{fraction:.1%} of the road pixels lie in {_PURPOSE} and are left out. Bridges kept: {bridges:,}.")
     if fraction > _MOST:
@@ -184,7 +186,7 @@ def close(raster: RoadRaster, grid: Grid, area: BaseGeometry) -> Closed:
         pixels[first_row : first_row + count] = strip
         road = raster.road(*raster.read(first_row, count))
         road_px, left_out_px = road_px + int(road.sum()), left_out_px + int((road & strip).sum())
-    return Closed(pixels, len(bridges), road_px, left_out_px)
+    return Closed(pixels, RoadLeftOut(len(bridges), road_px, left_out_px))
 
 
 def without(raster: RoadRaster, closed: Closed) -> RoadRaster:

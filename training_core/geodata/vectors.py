@@ -285,7 +285,7 @@ def _first_layer(file: str) -> str | int:
 
 
 def _about(file: str, **options: Any) -> dict[str, Any]:
-    """Return what pyogrio knows of a layer; what it warns of is told where the features are read."""
+    """Return pyogrio's information on a layer, without warnings: `read_layer` tells of the same."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return dict(pyogrio.read_info(for_pyogrio(file), **options))

@@ -105,6 +105,10 @@ class Drawing:
     move_of: Optional[Callable[[str], tuple[float, float]]] = None
     pixel_m: ClassVar[float] = 0.0
 
+    def moved(self, roads: geopandas.GeoDataFrame, grid: Grid, image: str) -> geopandas.GeoDataFrame:
+        """Return some of the roads as they are moved for an image on a grid."""
+        return translated(roads, grid, *self.move_of(image)) if self.move_of else roads
+
     def burn(self, grid: Grid, image: str = "") -> Optional[Labels]:
         """Rasterize the labels of an image on a grid, the same for every image unless moved; None if there are none.
 
@@ -113,9 +117,7 @@ class Drawing:
         road, everything that no drawn road covers is background. Where several classes meet, the last one wins.
         """
         chosen = near(self.roads, grid, self._reach_m)
-        roads = self.roads.iloc[chosen]
-        if self.move_of:
-            roads = translated(roads, grid, *self.move_of(image))
+        roads = self.moved(self.roads.iloc[chosen], grid, image)
         shapes, road = widened(roads, grid, _widths_m(roads, self.options), self.options.background_m)
         sure = is_sure(roads, self.options)[road]
         if self.aoi is None:

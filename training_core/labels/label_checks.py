@@ -54,7 +54,8 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
 def _check_roads(images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
     """Warn of roads outside the area of interest, of polygons of it without a road, and of very few roads."""
     grid = images[0].grid
-    roads, on_images = ground_shapes(drawing.roads, grid), _outlines(images)
+    moved = drawing.moved(drawing.roads, grid, images[0].name)  # nearby images have about the same offset
+    roads, on_images = ground_shapes(moved, grid), _outlines(images)
     if drawing.aoi is not None:
         areas = ground_shapes(drawing.aoi, grid)
         _warn_of_roads_outside(roads, areas, drawing, reporter)

@@ -18,7 +18,6 @@ from ..events import Reporter
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasters import ModelInput
 from ..geodata.road_classes import RoadClass
-from ..geodata.shapes import translated
 from ..jobs import FineTune
 from ..jobs.recipe import IMAGE
 from ..system import large_arrays
@@ -87,10 +86,7 @@ def read_training_images(job: FineTune, base: Optional[ModelInput], reporter: Re
     read = split_for_validation(with_common_scaling(read), job.validation_share, _BLOCK_PX, job.seed)
     if isinstance(truth, Drawing):
         reporter.progress(READ_FRACTION, "Comparing the drawn roads with the images")
-        placed = truth.roads
-        if truth.move_of and not is_sampled:  # by the offset of the first image; nearby ones have about the same
-            placed = translated(placed, images[0].grid, *truth.move_of(images[0].path))
-        check_labels(read, replace(truth, roads=placed), reporter, is_sampled)
+        check_labels(read, truth, reporter, is_sampled)
         if truth.classes:
             names = ", ".join(f"{road_class.name} ({road_class.speed_kmh:g} km/h)" for road_class in truth.classes)
             reporter.log(f"Training on {len(truth.classes)} road classes: {names}.")

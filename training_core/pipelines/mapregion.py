@@ -16,7 +16,7 @@ import numpy as np
 import shapely
 
 from ..events import Reporter
-from ..geodata.non_roads import read_places, tell
+from ..geodata.non_roads import RoadLeftOut, read_places, tell
 from ..geodata.shapes import crosses_antimeridian
 from ..geodata.sources import with_sources
 from ..geodata.vector_output import check_vector_output, write_in_parts
@@ -84,9 +84,8 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         progress, sketch = RegionProgress(region, index, runner, reporter), RoadSketch()
         with stages.timed("mapping scenes", 0.05, 0.8) as part:
             progress.map_scenes(part)
-        if progress.left_out:
-            bridges, road_px, left_out_px = map(sum, zip(*progress.left_out))
-            tell(bridges, road_px, left_out_px, reporter)
+        if progress.road_left_out:
+            tell(RoadLeftOut(*map(sum, zip(*progress.road_left_out))), reporter)
         if not progress.mapped:
             raise nothing_to_map(progress.failures)
         options, part_px = network_options(job), job.block_px or PART_PX

@@ -39,7 +39,7 @@ def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
                 raster = _with_areas(raster, grid, job, reporter)
             if (no_road := read_places(job.no_road, reporter, [grid])) is not None:
                 closed = close(raster, grid, area_on(no_road, grid))
-                tell(*closed.numbers, reporter)
+                tell(closed.left_out, reporter)
                 raster = without(raster, closed)
             found = extract_network(raster, grid, job, reporter.part(0, 0.9), classes)
         reporter.progress(0.9, "Writing")

@@ -112,8 +112,8 @@ class RegionProgress:
         # By name and path: of two scenes of a name, one is mapped, and the other is a problem.
         self._failures: dict[tuple[str, str], Problem] = {}
         self.throughput = Throughput(sum(scene_plan.megapixels for scene_plan in plan.missing))
-        # Of the scenes mapped in this run; see `non_roads.tell`.
-        self.left_out: list[tuple[int, int, int]] = []
+        # Of the scenes mapped in this run; numbers of `RoadLeftOut`.
+        self.road_left_out: list[list[int]] = []
         self.points: list[tuple[float, float]] = [(0.0, 0.0)]
         self.block_s: list[float] = []
         for problem in plan.problems:
@@ -183,7 +183,7 @@ class RegionProgress:
         if task.function in (map_scene, assemble_scene):
             self._done.add(task.scene)
             self._index.update(task.scene, status=DONE)
-            self.left_out += result.document["left_out"]
+            self.road_left_out += result.document["road_left_out"]
 
     def _fail(self, problem: Problem) -> None:
         """Record a scene, or a part of the network, that failed; the first reason counts."""

@@ -19,6 +19,7 @@ from rasterio.errors import RasterioError
 from shapely.geometry.base import BaseGeometry
 
 from ..geodata.grid import Grid, Window, common_window
+from ..geodata.non_roads import RoadLeftOut
 from ..geodata.pixel_codes import NO_DATA, ROAD
 from ..geodata.road_classes import from_document
 from ..geodata.shapes import pixel_window, shapes_on
@@ -148,8 +149,8 @@ def assemble(document: dict[str, Any]) -> dict[str, Any]:
     """Write a scene's rasters from the bytes of its blocks, and its results on their own grid.
 
     Pixels in no block have no data. The document is that of `region_plan.Planner.assembly`. Return px, known_px and
-    road_px of the results, their paths by name, and in `left_out` the numbers of `non_roads.tell`. Raises OutputError
-    if a block's file is missing or damaged, or the results cannot be written.
+    road_px of the results, their paths by name, and `road_left_out`, of places without a road if there are any. Raises
+    OutputError if a block's file is missing or damaged, or the results cannot be written.
     """
     rasters, results = (scene_rasters_from(document[name]) for name in ("rasters", "results"))
     tiles = _blocks(document)
@@ -157,12 +158,11 @@ def assemble(document: dict[str, Any]) -> dict[str, Any]:
         if not rasters.exist:
             _write(document, rasters, 0.0, tiles)  # from this threshold on, all pixels have their class
         tiles = predictions_on(results.grid, rasters.paths)
-    left_out: list[tuple[int, int, int]] = []
-    for closed in document["no_road"]:
-        area, note = shapely.from_wkb(closed), lambda *numbers: left_out.append(numbers)
-        tiles = without_places(tiles, results.grid, area, document["threshold"], note)
+    road_left_out: list[RoadLeftOut] = []
+    for area in document["no_road"]:
+        tiles = without_places(tiles, results.grid, shapely.from_wkb(area), document["threshold"], road_left_out.append)
     counts = _write(document, results, document["threshold"], tiles)
-    return {**results.paths.named(), **counts, "left_out": left_out}
+    return {**results.paths.named(), **counts, "road_left_out": road_left_out}
 
 
 def _blocks(document: dict[str, Any]) -> Iterator[tuple[Tile, Prediction]]:

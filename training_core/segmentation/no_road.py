@@ -7,13 +7,12 @@ and classes. Scope: tiles of one image. Independent of files and models.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import numpy as np
 from shapely.geometry.base import BaseGeometry
 
 from ..geodata.grid import Grid
-from ..geodata.non_roads import keep_out
+from ..geodata.non_roads import RoadLeftOut, keep_out
 from ..geodata.pixel_codes import NO_DATA
 from ..geodata.tiling import Tile
 from ..system import large_arrays
@@ -25,11 +24,11 @@ def without_places(
     grid: Grid,
     area: BaseGeometry,
     threshold: float,
-    note: Callable[[int, int, int], Any],
+    note: Callable[[RoadLeftOut], object],
 ) -> Iterator[tuple[Tile, Prediction]]:
     """Yield the tiles of an image on a grid with a probability of 0 in an area, in its ground meters, but for bridges.
 
-    They are passed on as they come if the area is empty. `note` is called with the numbers of `non_roads.tell`.
+    They are passed on as they come if the area is empty. Else `note` is called with the road left out.
     """
     if area.is_empty:
         yield from tiles
@@ -40,6 +39,6 @@ def without_places(
         probability[tile.destination] = prediction.probability
         held.append((tile, prediction.classes))
     closed = keep_out(probability, grid, area, threshold)
-    note(*closed.numbers)
+    note(closed.left_out)
     for tile, classes in held:
         yield tile, Prediction(probability[tile.destination], classes)
